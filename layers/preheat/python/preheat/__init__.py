@@ -1,0 +1,1 @@
+"""Preheat: the context of an AI answer, in place before the message arrives."""

@@ -1,0 +1,88 @@
+"""Every key, in one file.
+
+A key holds whatever changes its value and is known before the value is read. The counters of a stamp are not: the
+reader fetches a bundle *in parallel* with the strong read of the counters. So a bundle has one slot per session, model
+and renderer; its stamp travels in the entry, orders writes (put only if not older) and is compared on every read.
+Claims are written by those who know the stamp, so there the stamp is in the key.
+
+All warm keys of a user share one hash tag, so that one MGET serves them in cluster mode. Ids cannot hold the separators
+(`preheat.session.ID_PATTERN`), so no key of one tenant or user can be spelled by another.
+"""
+
+import hashlib
+from typing import Final, NewType
+
+from preheat.session import AgentId, Scope, SessionId, TenantId, UserId
+
+WarmKey = NewType("WarmKey", str)
+
+STATE: Final = "STATE"
+PREFERENCE_PREFIX: Final = "PREF#"
+TURN_PREFIX: Final = "TURN#"
+SESSION_PREFIX: Final = "SESSION#"
+_SCHEMA: Final = "ph1"
+
+
+def agent_partition(tenant: TenantId, agent: AgentId) -> str:
+    """Partition of an agent's state and blobs in the records table."""
+    return f"T#{tenant}#A#{agent}"
+
+
+def user_partition(tenant: TenantId, user: UserId) -> str:
+    """Partition of everything that is known of a user in the records table."""
+    return f"T#{tenant}#U#{user}"
+
+
+def preference_sort(key: str) -> str:
+    """Sort key of one preference row."""
+    return f"{PREFERENCE_PREFIX}{key}"
+
+
+def turn_sort(seq: int) -> str:
+    """Sort key of one turn; zero-padded, so that the table's order is the turns' order."""
+    return f"{TURN_PREFIX}{seq:012d}"
+
+
+def turn_id_sort(turn_id: str) -> str:
+    """Sort key of the row that makes appending a turn idempotent by the client's id."""
+    return f"TURNID#{turn_id}"
+
+
+def session_sort(session: SessionId) -> str:
+    """Sort key of a session record."""
+    return f"{SESSION_PREFIX}{session}"
+
+
+def frozen_sort(session: SessionId) -> str:
+    """Sort key of what a session keeps unchanged for its life."""
+    return f"FROZEN#{session}"
+
+
+def blob_sort(sha256: str, part: int) -> str:
+    """Sort key of one part of an agent's immutable, content-addressed document."""
+    return f"BLOB#{sha256}#{part:03d}"
+
+
+def _warm(kind: str, scope: Scope, *rest: str) -> WarmKey:
+    tag = f"{{T#{scope.tenant}#U#{scope.user}}}"
+    return WarmKey(":".join((_SCHEMA, kind, tag, scope.agent, scope.session, *rest)))
+
+
+def bundle_key(scope: Scope, *, model: str, renderer: str) -> WarmKey:
+    """Slot of a session's bundle."""
+    return _warm("bundle", scope, model, renderer)
+
+
+def receipt_key(scope: Scope, *, model: str, renderer: str) -> WarmKey:
+    """Slot of the receipt for a session's prefilled prefix."""
+    return _warm("receipt", scope, model, renderer)
+
+
+def claim_key(scope: Scope, *, stamp: str) -> WarmKey:
+    """Key of the one flight allowed per session and stamp."""
+    return _warm("claim", scope, stamp)
+
+
+def tenant_salt(tenant: TenantId) -> str:
+    """Salt that keeps one tenant's prefixes apart from another's in the engine's cache (16 hex digits)."""
+    return hashlib.sha256(f"{_SCHEMA}:salt:{tenant}".encode()).hexdigest()[:16]

@@ -1,7 +1,8 @@
 """How many tokens there are to fill, and how many a text may take.
 
 The order of dropping, from first to last: oldest turns, lowest-ranked session tools. Core tools, instructions and
-preferences are never dropped: when they alone are over `max_tokens`, `preheat.errors.BudgetTooSmallError` is raised.
+preferences are never dropped. An agent whose core tools and instructions alone are over `max_tokens` is refused when it
+is registered; when a user's preferences take the rest, the bundle names what had no room.
 """
 
 import re

@@ -13,7 +13,6 @@ from preheat import history, preferences, tools
 from preheat.agent import Agent
 from preheat.budget import Budgets, count_tokens
 from preheat.canonical import canonical_json, sha256_hex
-from preheat.errors import BudgetTooSmallError
 from preheat.history import Turn
 from preheat.preferences import Preference
 from preheat.session import SessionId
@@ -23,6 +22,8 @@ from preheat.tools import Tool
 SectionName = Literal["core_tools", "instructions", "session_tools", "preferences", "recent_turns"]
 # A running session's window may outgrow its budget by this factor before the session is frozen anew.
 _OUTGROWN: Final = 2.0
+# Tokens: a budget below this would freeze a session anew at every message.
+_SMALLEST_WINDOW: Final = 400
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,22 +85,10 @@ def freeze(
         current: The user's whole preference set.
         turns: The user's newest turns, oldest first.
         generation: One more than the record that this one replaces.
-
-    Raises:
-        BudgetTooSmallError: what may never be dropped does not fit `max_tokens`.
     """
     budgets = agent.profile.budgets
     core = set(agent.profile.core_tools)
-    kept_whole = (
-        tools.block_tokens(tool for tool in agent.catalog if tool.name in core)
-        + count_tokens(_instructions(agent))
-        + count_tokens(preferences.render(current))
-    )
-    room = budgets.max_tokens - kept_whole
-    if room < 0:
-        raise BudgetTooSmallError(
-            f"core tools, instructions and preferences take {kept_whole} tokens of max_tokens {budgets.max_tokens}"
-        )
+    room = max(0, budgets.max_tokens - kept_whole_tokens(agent, current))
     selection = tools.select(agent.catalog, turns, count=budgets.session_tools, core=core)
     chosen, room = _that_fit(selection.names, {tool.name: tool for tool in agent.catalog}, room)
     first_seq = history.recent_window(
@@ -115,6 +104,17 @@ def freeze(
         tools_why=selection.why,
         preferences=tuple(sorted(current, key=lambda one: one.key)),
         first_seq=first_seq,
+        budgets=budgets,
+    )
+
+
+def kept_whole_tokens(agent: Agent, current: Iterable[Preference]) -> int:
+    """Return a careful count of what is never dropped: core tools, instructions, the whole preference set."""
+    core = set(agent.profile.core_tools)
+    return (
+        tools.block_tokens(tool for tool in agent.catalog if tool.name in core)
+        + count_tokens(_instructions(agent))
+        + count_tokens(preferences.render(current))
     )
 
 
@@ -172,7 +172,7 @@ def assemble(
             now,
             f"all {len(frozen.preferences)} keys, latest values",
         ),
-        _turns_section(window(turns, frozen, session), agent.profile.budgets, at, now),
+        _turns_section(window(turns, frozen, session), frozen.budgets, at, now),
     )
     return Bundle(
         stamp=stamp,
@@ -180,7 +180,16 @@ def assemble(
         sections=tuple(section for section in sections if section.content),
         corrections=preferences.corrections(frozen.preferences, current),
         built_at=now,
+        missing=_without_room(agent, frozen),
     )
+
+
+def _without_room(agent: Agent, frozen: Frozen) -> tuple[Missing, ...]:
+    kept, most = kept_whole_tokens(agent, frozen.preferences), agent.profile.budgets.max_tokens
+    if kept <= most:
+        return ()
+    reason = f"no_room: sections that are never dropped take {kept} of {most} tokens"
+    return (Missing("session_tools", reason), Missing("recent_turns", reason))
 
 
 def with_corrections(bundle: Bundle, stamp: Stamp, *, current: Sequence[Preference]) -> Bundle:
@@ -188,20 +197,17 @@ def with_corrections(bundle: Bundle, stamp: Stamp, *, current: Sequence[Preferen
     return replace(bundle, stamp=stamp, corrections=preferences.corrections(bundle.frozen.preferences, current))
 
 
-def with_turns(
-    bundle: Bundle, stamp: Stamp, *, budgets: Budgets, session: SessionId, turns: Sequence[Turn], now: float
-) -> Bundle:
+def with_turns(bundle: Bundle, stamp: Stamp, *, session: SessionId, turns: Sequence[Turn], now: float) -> Bundle:
     """Return the bundle at a newer `hist_seq`: only the recent turns are rebuilt.
 
     Args:
         bundle: Whose frozen record serves `stamp`.
         stamp: Counters read before the rows.
-        budgets: The agent's.
         session: The running session.
         turns: The user's turns from `bundle.frozen.first_seq` on, oldest first.
         now: Epoch seconds.
     """
-    rebuilt = _turns_section(window(turns, bundle.frozen, session), budgets, str(stamp), now)
+    rebuilt = _turns_section(window(turns, bundle.frozen, session), bundle.frozen.budgets, str(stamp), now)
     kept = [section for section in bundle.sections if section.name != "recent_turns"]
     return replace(bundle, stamp=stamp, sections=(*kept, *([rebuilt] if rebuilt.content else [])))
 
@@ -215,10 +221,10 @@ def window(turns: Sequence[Turn], frozen: Frozen, session: SessionId) -> list[Tu
     ]
 
 
-def outgrown(bundle: Bundle, budgets: Budgets) -> bool:
+def outgrown(bundle: Bundle) -> bool:
     """Tell whether the session's recent turns have outgrown their budget, so that it must be frozen anew."""
     used = sum(section.tokens for section in bundle.sections if section.name == "recent_turns")
-    return used > _OUTGROWN * max(budgets.history_tokens, 1)
+    return used > _OUTGROWN * max(bundle.frozen.budgets.history_tokens, _SMALLEST_WINDOW)
 
 
 def _instructions(agent: Agent) -> str:
@@ -233,7 +239,11 @@ def _turns_section(turns: Sequence[Turn], budgets: Budgets, versions: str, now: 
         for turn in exchange
     ]
     content = "\n".join(_turn_line(turn) for turn in kept)
-    return _section("recent_turns", content, versions, now, f"the last {len(kept)} turns, whole call and result pairs")
+    return _section("recent_turns", content, versions, now, _turns_why(len(kept)))
+
+
+def _turns_why(count: int) -> str:
+    return f"the last {count} turns, whole call and result pairs"
 
 
 def _turn_line(turn: Turn) -> str:
@@ -255,3 +265,34 @@ def turn_messages(section: Section) -> list[dict[str, object]]:
 
 def _section(name: SectionName, content: str, versions: str, built_at: float, why: str) -> Section:
     return Section(name, content, count_tokens(content), sha256_hex(content), versions, built_at, why)
+
+
+def without_unverified(bundle: Bundle, stamp: Stamp) -> Bundle:
+    """Return the bundle without the sections whose versions are not those of `stamp`.
+
+    For when the rows behind them cannot be read: better no section than an old one.
+    """
+    stale: dict[SectionName, bool] = {
+        "preferences": bundle.stamp.pref_ver != stamp.pref_ver,
+        "recent_turns": bundle.stamp.hist_seq != stamp.hist_seq,
+    }
+    gone = tuple(Missing(name, "source_unavailable") for name, is_stale in stale.items() if is_stale)
+    return replace(
+        bundle,
+        stamp=stamp,
+        sections=tuple(section for section in bundle.sections if not stale.get(section.name, False)),
+        corrections=() if stale["preferences"] else bundle.corrections,
+        missing=(*bundle.missing, *gone),
+    )
+
+
+def with_appended(bundle: Bundle, stamp: Stamp, *, turns: Sequence[Turn], now: float) -> Bundle:
+    """Return the bundle after one more plain exchange (a user's turn and its answer, no tool calls).
+
+    Gives the bytes that `with_turns` would give from all the rows, without reading them.
+    """
+    old = next((section.content for section in bundle.sections if section.name == "recent_turns"), "")
+    content = "\n".join(part for part in (old, *map(_turn_line, turns)) if part)
+    grown = _section("recent_turns", content, str(stamp), now, _turns_why(content.count("\n") + 1))
+    kept = [section for section in bundle.sections if section.name != "recent_turns"]
+    return replace(bundle, stamp=stamp, sections=(*kept, grown))

@@ -5,6 +5,7 @@ the first 12 bytes of the body's SHA-256. The order stands at a fixed place, so 
 """
 
 import hashlib
+from collections.abc import Iterable
 from typing import Final
 
 from preheat.errors import EntryCorruptError, EntryTooLargeError
@@ -46,3 +47,23 @@ def unseal(key: WarmKey, sealed: bytes) -> Entry:
     except ValueError as error:
         raise EntryCorruptError("the entry's header is not readable") from error
     return Entry(key=key, order=order, body=body, expires_at=expires_at_ms / 1000)
+
+
+def unseal_live(found: Iterable[tuple[WarmKey, bytes]], *, now: float) -> tuple[dict[WarmKey, Entry], int]:
+    """Return the entries that are whole and not expired, and how many were corrupt.
+
+    Args:
+        found: Keys with the bytes that a tier holds for them. A tier may hold expired ones.
+        now: Epoch seconds.
+    """
+    live: dict[WarmKey, Entry] = {}
+    corrupt = 0
+    for key, sealed in found:
+        try:
+            entry = unseal(key, sealed)
+        except EntryCorruptError:
+            corrupt += 1
+            continue
+        if entry.expires_at > now:
+            live[key] = entry
+    return live, corrupt

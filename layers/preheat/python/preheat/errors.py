@@ -2,10 +2,10 @@
 
 PreheatError
 ├── InvalidInputError         the caller's data is wrong; `field` names where
+├── BodyTooLargeError         the request's body is over the limit
 ├── NotFoundError             the agent or session named does not exist
 ├── ForbiddenError            the caller's token does not carry what it names
 ├── ConflictError             somebody else wrote first (retryable)
-├── BudgetTooSmallError       what may never be dropped does not fit the budget
 ├── SourceUnavailableError    the records could not be read or written (retryable)
 ├── StoreUnavailableError     a warm-store tier could not be reached (retryable)
 ├── EntryTooLargeError        a warm entry is over what every tier can hold
@@ -42,6 +42,12 @@ class InvalidInputError(PreheatError):
         self.field = field
 
 
+class BodyTooLargeError(PreheatError):
+    """The request's body is over the limit."""
+
+    code = "body_too_large"
+
+
 class NotFoundError(PreheatError):
     """The thing named does not exist for this tenant and user."""
 
@@ -59,12 +65,6 @@ class ConflictError(PreheatError):
 
     code = "conflict"
     retryable = True
-
-
-class BudgetTooSmallError(PreheatError):
-    """Core tools, instructions and preferences alone are over the agent's token budget."""
-
-    code = "budget_too_small"
 
 
 class SourceUnavailableError(PreheatError):

@@ -60,7 +60,12 @@ def frozen_sort(session: SessionId) -> str:
 
 def blob_sort(sha256: str, part: int) -> str:
     """Sort key of one part of an agent's immutable, content-addressed document."""
-    return f"BLOB#{sha256}#{part:03d}"
+    return f"{blob_prefix(sha256)}{part:03d}"
+
+
+def blob_prefix(sha256: str) -> str:
+    """Start of the sort keys of all parts of one document."""
+    return f"BLOB#{sha256}#"
 
 
 def _warm(kind: str, scope: Scope, *rest: str) -> WarmKey:

@@ -46,6 +46,8 @@ ENV_MODEL_ID = "PREHEAT_MODEL_ID"
 ENV_BUNDLE_TTL_S = "PREHEAT_BUNDLE_TTL_S"
 ENV_PREFIX_TTL_S = "PREHEAT_PREFIX_TTL_S"
 ENV_PREFILL = "PREHEAT_PREFILL"
+ENV_SESSION_TTL_S = "PREHEAT_SESSION_TTL_S"
+ENV_MIN_PREFIX_TOKENS = "PREHEAT_MIN_PREFIX_TOKENS"
 
 # --- claims of a verified token ---------------------------------------------------------------------------------------
 CLAIM_TENANT = "custom:tenant"

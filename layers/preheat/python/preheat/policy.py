@@ -15,6 +15,7 @@ Reason = Literal[
     "session_started_without_warm_up",
     "session_expired",
     "already_warm",
+    "in_flight",
     "below_cacheable_minimum",
 ]
 
@@ -71,9 +72,9 @@ def decide_prefill(
         return Decision(run=False, reason="below_cacheable_minimum")
     if (
         receipt is not None
-        and receipt.status == "warm"
+        and receipt.status != "failed"
         and receipt.prefix_sha256 == prefix_sha256
         and receipt.expires_at > now
     ):
-        return Decision(run=False, reason="already_warm")
+        return Decision(run=False, reason="already_warm" if receipt.status == "warm" else "in_flight")
     return Decision(run=True, reason="warming")

@@ -153,6 +153,10 @@ class WarmStore(Protocol):
         """Remove the entries; keys that are not there are no error."""
         ...
 
+    def faults(self, *, now: float) -> tuple[str, ...]:
+        """Return the names of the tiers that are out of service now; empty when all serve."""
+        ...
+
 
 @dataclass(frozen=True, slots=True)
 class Prefilled:

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from preheat.agent import AgentState
+from preheat.budget import Budgets
 from preheat.preferences import Preference
 
 
@@ -71,6 +72,7 @@ class Frozen:
         tools_why: Why these tools, in words.
         preferences: The preference set that the prefix holds.
         first_seq: The first turn of the recent-turns window.
+        budgets: The agent's at freezing time; a later profile replaces the record.
     """
 
     stamp: Stamp
@@ -79,6 +81,7 @@ class Frozen:
     tools_why: str
     preferences: tuple[Preference, ...]
     first_seq: int
+    budgets: Budgets
 
     def serves(self, stamp: Stamp) -> bool:
         """Tell whether a prefix rendered from this record may still be sent at `stamp`."""

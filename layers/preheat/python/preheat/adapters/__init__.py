@@ -1,0 +1,1 @@
+"""One vendor, one file: each adapter serves a port of `preheat.ports` and lets no vendor error through."""

@@ -1,0 +1,159 @@
+"""The shapes of API calls, checked at the door. Every size is bounded; unknown fields are refused by name."""
+
+import json
+from typing import Annotated, Any, Final, Literal, Self, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from preheat.budget import Budgets
+from preheat.errors import BodyTooLargeError, InvalidInputError
+from preheat.session import ID_PATTERN
+
+Id = Annotated[str, Field(pattern=ID_PATTERN)]
+PREFERENCE_KEY_PATTERN: Final = r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$"
+MAX_BODY_BYTES: Final = 1_048_576
+MAX_TURNS: Final = 40
+MAX_TURN_CHARACTERS: Final = 300_000
+
+
+_DEFAULTS: Final = Budgets()
+
+
+class Call(BaseModel):
+    """Base of the calls: frozen, and nothing beyond what is named."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class BudgetsCall(Call):
+    """An agent's limits in tokens; see `preheat.budget.Budgets`."""
+
+    max_tokens: Annotated[int, Field(ge=256, le=1_000_000)] = _DEFAULTS.max_tokens
+    history_tokens: Annotated[int, Field(ge=0, le=1_000_000)] = _DEFAULTS.history_tokens
+    tool_output_tokens: Annotated[int, Field(ge=32, le=100_000)] = _DEFAULTS.tool_output_tokens
+    max_turns: Annotated[int, Field(ge=0, le=60)] = _DEFAULTS.max_turns
+    session_tools: Annotated[int, Field(ge=0, le=128)] = _DEFAULTS.session_tools
+
+
+class AgentCall(Call):
+    """PUT /v1/agents/{agent}: register or replace. Tools come as `servers` (MCP, by name) or as a `tools` list."""
+
+    instructions: Annotated[str, Field(min_length=1, max_length=100_000)]
+    domain_knowledge: Annotated[str, Field(max_length=400_000)] = ""
+    core_tools: Annotated[tuple[str, ...], Field(max_length=64)] = ()
+    servers: dict[str, Any] | None = None
+    tools: list[Any] | None = None
+    budgets: BudgetsCall = BudgetsCall()
+
+    @model_validator(mode="after")
+    def _one_catalogue(self) -> Self:
+        if self.servers is not None and self.tools is not None:
+            raise ValueError("give servers or tools, not both")
+        return self
+
+
+class PreferenceCall(Call):
+    """PUT /v1/users/{user}/preferences/{key}."""
+
+    value: (
+        Annotated[str, Field(min_length=1, max_length=2_000)]
+        | bool
+        | int
+        | float
+        | Annotated[tuple[Annotated[str, Field(max_length=200)], ...], Field(min_length=1, max_length=50)]
+    )
+
+
+class ToolCallFunction(Call):
+    """The function part of an OpenAI tool call."""
+
+    name: Annotated[str, Field(min_length=1, max_length=200)]
+    arguments: Annotated[str, Field(max_length=100_000)] = "{}"
+
+
+class ToolCallPart(Call):
+    """One OpenAI tool call."""
+
+    id: Id
+    type: Literal["function"] = "function"
+    function: ToolCallFunction
+
+
+class TurnPart(Call):
+    """One turn to append."""
+
+    id: Id
+    role: Literal["user", "assistant", "tool"]
+    content: Annotated[str, Field(max_length=MAX_TURN_CHARACTERS)] = ""
+    tool_calls: Annotated[tuple[ToolCallPart, ...], Field(max_length=32)] = ()
+    tool_call_id: Id | None = None
+    session: Id | None = None
+
+
+class TurnsCall(Call):
+    """POST /v1/users/{user}/turns. `session` holds for the turns that name none."""
+
+    session: Id = "imported"
+    turns: Annotated[tuple[TurnPart, ...], Field(min_length=1, max_length=MAX_TURNS)]
+
+
+class SessionCall(Call):
+    """POST /v1/users/{user}/sessions. `warm: false` starts a session that nothing is done for ahead."""
+
+    agent: Id
+    session_id: Id | None = None
+    warm: bool = True
+
+
+class MessagePart(Call):
+    """One new message of a chat call."""
+
+    role: Literal["user", "tool"]
+    content: Annotated[str, Field(min_length=1, max_length=MAX_TURN_CHARACTERS)]
+    tool_call_id: Id | None = None
+
+
+class ChatCall(Call):
+    """POST /v1/chat/completions, OpenAI's shape: `model` is the agent, `messages` only what is new in the session."""
+
+    model: Id
+    user: Id
+    session_id: Id
+    messages: Annotated[tuple[MessagePart, ...], Field(min_length=1, max_length=16)]
+    max_tokens: Annotated[int, Field(ge=1, le=32_768)] = 256
+    temperature: Annotated[float, Field(ge=0, le=2)] = 0.0
+    stream: bool = False
+    stream_options: dict[str, bool] | None = None
+
+
+Parsed = TypeVar("Parsed", bound=BaseModel)
+
+
+def parse(shape: type[Parsed], body: str | bytes | None) -> Parsed:
+    """Return the body as `shape`.
+
+    Raises:
+        InvalidInputError: not JSON, or not of this shape; `field` names the first fault.
+        BodyTooLargeError: over `MAX_BODY_BYTES`.
+    """
+    if len(body or b"") > MAX_BODY_BYTES:
+        raise BodyTooLargeError(f"the body is over {MAX_BODY_BYTES} bytes")
+    try:
+        return shape.model_validate_json(body or b"")
+    except ValidationError as error:
+        raise _named(error) from error
+
+
+def parse_value(shape: type[Parsed], value: object) -> Parsed:
+    """Return an already decoded value as `shape`, with the same errors as `parse`."""
+    try:
+        return shape.model_validate_json(json.dumps(value))
+    except ValidationError as error:
+        raise _named(error) from error
+
+
+def _named(error: ValidationError) -> InvalidInputError:
+    first = error.errors(include_url=False, include_input=False, include_context=False)[0]
+    field = ".".join(map(str, first["loc"])) or "body"
+    message = "must be JSON" if first["type"] == "json_invalid" else first["msg"]
+    return InvalidInputError(message, field=field)

@@ -1,0 +1,144 @@
+"""Wiring: the one place that builds clients and adapters, each when it is first used, once per process."""
+
+import os
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache, cached_property
+from typing import TYPE_CHECKING, Any, Final
+
+from preheat.adapters.observability import logger
+from preheat.adapters.system_clock import SystemClock
+from preheat.errors import PreheatError, SettingsError
+from preheat.policy import PrefillPolicy
+from preheat.ports import Clock, DeadLetters, EventBus, Limits, ModelEndpoint, Ports, Records, WarmStore
+from preheat.settings import Settings, from_env
+
+if TYPE_CHECKING:
+    from mypy_boto3_dynamodb import DynamoDBClient
+    from mypy_boto3_sqs import SQSClient
+
+_WORKERS: Final = 16
+# Seconds. A warm-up may read a long prefix before its one token; everything else answers in milliseconds.
+_CONNECT_S: Final = 0.5
+_READ_S: Final = 2.0
+_ENGINE_READ_S: Final = 110.0
+# The claim on a warm-up outlives the function that holds it, and ends before its message comes back.
+_CLAIM_TTL_S: Final = 125.0
+
+
+class Runtime:
+    """The adapters of one deployment, built from its settings."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+
+    @cached_property
+    def ports(self) -> Ports:
+        """Everything that the use cases touch."""
+        settings = self._settings
+        return Ports(
+            records=self._records,
+            store=self._store,
+            endpoint=self._endpoint,
+            bus=self._bus,
+            clock=self._clock,
+            executor=ThreadPoolExecutor(max_workers=_WORKERS, thread_name_prefix="preheat"),
+            limits=Limits(
+                model=settings.model_id,
+                bundle_ttl_s=settings.bundle_ttl_s,
+                session_ttl_s=settings.session_ttl_s,
+                claim_ttl_s=_CLAIM_TTL_S,
+                prefill=PrefillPolicy(
+                    enabled=settings.prefill,
+                    min_tokens=settings.min_prefix_tokens,
+                    ttl_s=settings.prefix_ttl_s,
+                ),
+            ),
+        )
+
+    @cached_property
+    def dead_letters(self) -> DeadLetters:
+        """Where this function rejects records to.
+
+        Raises:
+            SettingsError: this function has no dead-letter queue.
+        """
+        from preheat.adapters.event_bus import SqsDeadLetters  # noqa: PLC0415  # only queue functions pay for it
+
+        if self._settings.dead_letter_url is None:
+            raise SettingsError("this function reads a queue but no dead-letter queue is named")
+        client: SQSClient = _client("sqs")
+        return SqsDeadLetters(client, queue_url=self._settings.dead_letter_url)
+
+    @cached_property
+    def _clock(self) -> Clock:
+        return SystemClock()
+
+    @cached_property
+    def _dynamodb(self) -> "DynamoDBClient":
+        client: DynamoDBClient = _client("dynamodb")
+        return client
+
+    @cached_property
+    def _records(self) -> Records:
+        from preheat.adapters.dynamodb_records import DynamoDBRecords  # noqa: PLC0415  # import cost, see above
+
+        return DynamoDBRecords(self._dynamodb, table=self._settings.records_table)
+
+    @cached_property
+    def _store(self) -> WarmStore:
+        from preheat.adapters.dynamodb_store import DynamoDBWarmStore  # noqa: PLC0415
+        from preheat.adapters.tiered_store import TieredWarmStore  # noqa: PLC0415
+
+        tiers: list[tuple[str, WarmStore]] = []
+        if self._settings.cache_url is not None:
+            from preheat.adapters.valkey_store import ValkeyWarmStore  # noqa: PLC0415  # only where there is a cache
+
+            cache_tier = ValkeyWarmStore(
+                self._settings.cache_url,
+                cluster=self._settings.cache_cluster,
+                iam_user=self._settings.cache_iam_user,
+            )
+            tiers.append(("valkey", cache_tier))
+        tiers.append(("dynamodb", DynamoDBWarmStore(self._dynamodb, table=self._settings.warm_table)))
+        return TieredWarmStore(tiers, clock=self._clock, on_fault=_log_fault)
+
+    @cached_property
+    def _endpoint(self) -> ModelEndpoint:
+        from preheat.adapters.sagemaker_endpoint import SageMakerEndpoint  # noqa: PLC0415
+
+        client = _client("sagemaker-runtime", read_s=_ENGINE_READ_S, attempts=1)
+        return SageMakerEndpoint(client, endpoint_name=self._settings.endpoint_name)
+
+    @cached_property
+    def _bus(self) -> EventBus:
+        from preheat.adapters.event_bus import EventBridgeBus  # noqa: PLC0415
+
+        return EventBridgeBus(_client("events"), bus=self._settings.bus)
+
+
+def _client(service: str, *, read_s: float = _READ_S, attempts: int = 2) -> Any:  # noqa: ANN401  # narrowed by callers
+    import boto3  # noqa: PLC0415  # 300 ms of import that a warm start must not pay twice
+    from botocore.config import Config  # noqa: PLC0415
+
+    config = Config(
+        connect_timeout=_CONNECT_S,
+        read_timeout=read_s,
+        retries={"total_max_attempts": attempts, "mode": "standard"},
+        max_pool_connections=_WORKERS * 2,
+        tcp_keepalive=True,
+    )
+    return boto3.client(service, config=config)  # type: ignore[call-overload]  # the name is one of ours, not a literal
+
+
+def _log_fault(tier: str, error: PreheatError) -> None:
+    logger.warning("store tier out of service", tier=tier, code=error.code)
+
+
+@cache
+def get_runtime() -> Runtime:
+    """Return this process's runtime.
+
+    Raises:
+        SettingsError: the environment is not usable.
+    """
+    return Runtime(from_env(os.environ))

@@ -1,0 +1,125 @@
+"""Use case: warm one session. Gather, assemble, store, prefill; every step that is not taken has a reason by name."""
+
+from dataclasses import replace
+
+from preheat import keys, prefill
+from preheat.bundle import Bundle
+from preheat.errors import ConflictError, EndpointError, EntryTooLargeError, NotFoundError
+from preheat.gather import bring_up_to_date, current_stamp
+from preheat.policy import decide_prefill
+from preheat.ports import Ports
+from preheat.prefill import EngineRequest, Receipt
+from preheat.report import WarmReport
+from preheat.session import Scope, SessionRecord
+from preheat.warm_state import claim, keep_bundle, keep_receipt, look_up, release
+
+
+def warm_session(scope: Scope, ports: Ports) -> WarmReport:
+    """Record the session when it is new and bring its bundle and its prefix to the current versions.
+
+    Run twice, or three times at once, it leaves the same state and makes one prefill.
+
+    Raises:
+        NotFoundError: the agent was never registered.
+        ConflictError: versions moved under every try (retryable).
+        SourceUnavailableError: the records cannot be read (retryable).
+        StoreUnavailableError: no tier could keep the bundle (retryable).
+    """
+    now = ports.clock.now()
+    session = ports.records.create_session(scope, warm=True, now=now, expires_at=now + ports.limits.session_ttl_s)
+    return warm_known_session(scope, session, ports)
+
+
+def warm_known_session(scope: Scope, session: SessionRecord, ports: Ports) -> WarmReport:
+    """Do the same for a session that is on record."""
+    known = look_up(scope, ports)
+    bundle = _current_bundle(scope, known.bundle, ports)
+    missing = bundle.missing
+    try:
+        keep_bundle(scope, bundle, ports)
+    except EntryTooLargeError:
+        return WarmReport(scope.session, str(bundle.stamp), "failed", "entry_too_large", bundle_tokens=bundle.tokens)
+    prefix_sha256 = prefill.prefix_sha256(bundle)
+    decision = decide_prefill(
+        ports.limits.prefill,
+        session=session,
+        prefix_tokens=bundle.tokens,
+        prefix_sha256=prefix_sha256,
+        receipt=known.receipt,
+        now=ports.clock.now(),
+    )
+    report = WarmReport(scope.session, str(bundle.stamp), decision.reason, bundle_tokens=bundle.tokens, missing=missing)
+    if not decision.run:
+        return report
+    if not claim(scope, bundle, ports):
+        return replace(report, outcome="in_flight")
+    done = _prefill(scope, bundle, prefix_sha256, ports=ports)
+    return replace(
+        report,
+        outcome=done.status,
+        detail=done.reason,
+        warmed_tokens=done.warmed_tokens,
+        reused_tokens=done.reused_tokens,
+        prefill_ms=done.took_ms,
+    )
+
+
+def _current_bundle(scope: Scope, found: Bundle | None, ports: Ports) -> Bundle:
+    try:
+        return _bundle_at_versions(scope, found, ports)
+    except ConflictError:
+        return _bundle_at_versions(scope, None, ports)
+
+
+def _bundle_at_versions(scope: Scope, found: Bundle | None, ports: Ports) -> Bundle:
+    versions = ports.records.read_versions(scope)
+    if versions.agent is None:
+        raise NotFoundError(f"agent {scope.agent!r} is not registered")
+    stamp = current_stamp(versions.agent, versions.user, ports)
+    return bring_up_to_date(scope, versions.agent, stamp, found=found, ports=ports).bundle
+
+
+def _prefill(scope: Scope, bundle: Bundle, prefix_sha256: str, *, ports: Ports) -> Receipt:
+    """Make the engine read the prefix; an engine that does not is an outcome, not a fault of ours."""
+    request = prefill.prefill_request(bundle, salt=keys.tenant_salt(scope.tenant), prefix_id=scope.session)
+    started_at = ports.clock.now()
+    receipt = Receipt(
+        status="in_flight",
+        stamp=str(bundle.stamp),
+        prefix_sha256=prefix_sha256,
+        warmed_tokens=0,
+        reused_tokens=0,
+        engine_id="",
+        started_at=started_at,
+        expires_at=started_at + ports.limits.claim_ttl_s,
+        took_ms=0.0,
+    )
+    keep_receipt(scope, bundle, receipt, ports)
+    receipt = _run(request, receipt, ports)
+    keep_receipt(scope, bundle, receipt, ports)
+    if receipt.status == "failed":
+        release(scope, bundle, ports)
+    return receipt
+
+
+def _run(request: EngineRequest, receipt: Receipt, ports: Ports) -> Receipt:
+    started_ms = ports.clock.monotonic_ms()
+    try:
+        prefilled = ports.endpoint.prefill(request)
+    except EndpointError as error:
+        return replace(
+            receipt,
+            status="failed",
+            expires_at=ports.clock.now(),
+            took_ms=ports.clock.monotonic_ms() - started_ms,
+            reason=error.code,
+        )
+    return replace(
+        receipt,
+        status="warm",
+        warmed_tokens=prefilled.usage.prompt_tokens,
+        reused_tokens=prefilled.usage.cached_tokens,
+        engine_id=prefilled.engine_id,
+        expires_at=receipt.started_at + ports.limits.prefill.ttl_s,
+        took_ms=ports.clock.monotonic_ms() - started_ms,
+    )

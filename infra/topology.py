@@ -53,7 +53,8 @@ class Function:
     """One Lambda function: `functions/<folder>/handler.py`.
 
     `queue` names the queue it reads (None: it serves HTTP). `streams` marks the ASGI app that runs under the Lambda Web
-    Adapter. `publishes` marks a function that puts events on the bus.
+    Adapter. `publishes` marks a function that puts events on the bus, `invokes_model` one that calls the endpoint.
+    Every function reads every table; `writes` names those that it changes.
     """
 
     folder: str
@@ -64,6 +65,8 @@ class Function:
     max_concurrency: int = 2
     streams: bool = False
     publishes: bool = False
+    invokes_model: bool = False
+    writes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,13 +93,29 @@ RULES = (
     Rule("preheat-preference-changed", (names.PREFERENCE_CHANGED,), names.PREFERENCE_QUEUE),
 )
 
+_BOTH_TABLES = (names.RECORDS_TABLE, names.WARM_TABLE)
+
 FUNCTIONS = (
-    Function(names.WARM_SESSION, timeout_s=120, memory_mb=1024, queue=names.WARM_QUEUE, batch_size=5),
     Function(
-        names.REFRESH_PREFERENCES, timeout_s=120, memory_mb=512, queue=names.PREFERENCE_QUEUE, batch_size=5
+        names.WARM_SESSION,
+        timeout_s=120,
+        memory_mb=1024,
+        queue=names.WARM_QUEUE,
+        batch_size=5,
+        invokes_model=True,
+        writes=_BOTH_TABLES,
     ),
-    Function(names.API, timeout_s=15, memory_mb=1024, publishes=True),
-    Function(names.CHAT, timeout_s=120, memory_mb=1769, streams=True),
+    Function(
+        names.REFRESH_PREFERENCES,
+        timeout_s=120,
+        memory_mb=512,
+        queue=names.PREFERENCE_QUEUE,
+        batch_size=5,
+        invokes_model=True,
+        writes=_BOTH_TABLES,
+    ),
+    Function(names.API, timeout_s=15, memory_mb=1024, publishes=True, writes=(names.RECORDS_TABLE,)),
+    Function(names.CHAT, timeout_s=120, memory_mb=1769, streams=True, invokes_model=True, writes=_BOTH_TABLES),
 )
 
 ROUTES = (
@@ -112,3 +131,8 @@ ROUTES = (
 )
 
 MAX_BODY_BYTES = 1_048_576
+
+# An endpoint that hosts inference components refuses a call that does not name one.
+ENV_INFERENCE_COMPONENT = "PREHEAT_INFERENCE_COMPONENT"
+# An IAM token is signed for the cache's name, which its address holds only with a random part behind it.
+ENV_CACHE_NAME = "PREHEAT_CACHE_NAME"

@@ -28,7 +28,8 @@ def refuse(error: PreheatError) -> Response[str]:
 @app.not_found
 def no_route(_: RouteNotFoundError) -> Response[str]:
     """Answer a path that is not served."""
-    return refuse(NotFoundError("no such path"))
+    shown: Response[str] = refuse(NotFoundError("no such path"))
+    return shown
 
 
 def handler(event: dict[str, Any], context: LambdaContext) -> dict[str, Any]:

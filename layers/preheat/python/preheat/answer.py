@@ -118,11 +118,13 @@ def _check(scope: Scope, ports: Ports) -> tuple[Versions | None, WarmState, tupl
         versions: Versions | None = ports.records.read_versions(scope)
     except SourceUnavailableError:
         versions = None
+    faults: tuple[str, ...] = ()
     try:
         warm = cached.result()
     except StoreUnavailableError:
         warm = WarmState()
-    faults = tuple(f"{tier}_unavailable" for tier in ports.store.faults(now=ports.clock.now()))
+        faults = ("store_unavailable",)
+    faults = tuple(f"{tier}_unavailable" for tier in ports.store.faults(now=ports.clock.now())) or faults
     if versions is None:
         return None, warm, (*faults, "versions_unreadable")
     if versions.agent is None:

@@ -2,9 +2,10 @@
 
 import os
 from concurrent.futures import ThreadPoolExecutor
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
 from typing import TYPE_CHECKING, Any, Final
 
+from preheat import names
 from preheat.adapters.observability import logger
 from preheat.adapters.system_clock import SystemClock
 from preheat.errors import PreheatError, SettingsError
@@ -15,6 +16,8 @@ from preheat.settings import Settings, from_env
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
     from mypy_boto3_sqs import SQSClient
+
+    from preheat.adapters.valkey_store import CredentialProvider
 
 _WORKERS: Final = 16
 # Seconds. A warm-up may read a long prefix before its one token; everything else answers in milliseconds.
@@ -94,26 +97,43 @@ class Runtime:
             from preheat.adapters.valkey_store import ValkeyWarmStore  # noqa: PLC0415  # only where there is a cache
 
             cache_tier = ValkeyWarmStore(
-                self._settings.cache_url,
-                cluster=self._settings.cache_cluster,
-                iam_user=self._settings.cache_iam_user,
+                self._settings.cache_url, cluster=self._settings.cache_cluster, credentials=self._cache_credentials()
             )
             tiers.append(("valkey", cache_tier))
         tiers.append(("dynamodb", DynamoDBWarmStore(self._dynamodb, table=self._settings.warm_table)))
         return TieredWarmStore(tiers, clock=self._clock, on_fault=_log_fault)
 
+    def _cache_credentials(self) -> "CredentialProvider | None":
+        user, name = self._settings.cache_iam_user, self._settings.cache_name
+        if user is None:
+            return None
+        if name is None:
+            raise SettingsError(f"{names.ENV_CACHE_IAM_USER} is set but {names.ENV_CACHE_NAME} is not")
+        import boto3  # noqa: PLC0415
+
+        from preheat.adapters.valkey_iam import ElastiCacheIamCredentials  # noqa: PLC0415
+
+        session = boto3.Session()
+        credentials, region = session.get_credentials(), session.region_name
+        if credentials is None or region is None:
+            raise SettingsError("IAM authentication of the cache needs AWS credentials and a region")
+        return ElastiCacheIamCredentials(credentials, user=user, cache=name, region=region)
+
     @cached_property
     def _endpoint(self) -> ModelEndpoint:
         from preheat.adapters.sagemaker_endpoint import SageMakerEndpoint  # noqa: PLC0415
 
-        client = _client("sagemaker-runtime", read_s=_ENGINE_READ_S, attempts=1)
-        return SageMakerEndpoint(client, endpoint_name=self._settings.endpoint_name)
+        return SageMakerEndpoint(
+            partial(_client, "sagemaker-runtime", read_s=_ENGINE_READ_S, attempts=1),
+            endpoint_name=self._settings.endpoint_name,
+            inference_component=self._settings.inference_component,
+        )
 
     @cached_property
     def _bus(self) -> EventBus:
         from preheat.adapters.event_bus import EventBridgeBus  # noqa: PLC0415
 
-        return EventBridgeBus(_client("events"), bus=self._settings.bus)
+        return EventBridgeBus(partial(_client, "events"), bus=self._settings.bus)
 
 
 def _client(service: str, *, read_s: float = _READ_S, attempts: int = 2) -> Any:  # noqa: ANN401  # narrowed by callers

@@ -22,6 +22,8 @@ class Settings(BaseModel):
         cache_url: `valkey://` or `valkeys://` (TLS); None deploys without a cache.
         cache_cluster: Whether the cache speaks the cluster protocol (ElastiCache Serverless always does).
         cache_iam_user: User for IAM authentication; None connects without.
+        cache_name: The cache's name (not its address), which an IAM token is made for.
+        inference_component: The component that an endpoint of several must be told; None for an endpoint of one model.
         endpoint_name: SageMaker endpoint.
         model_id: Names model and tokenizer; part of every key and stamp.
         bundle_ttl_s: How long a bundle stays ready.
@@ -35,11 +37,13 @@ class Settings(BaseModel):
 
     records_table: Annotated[str, Field(alias=names.ENV_RECORDS_TABLE, min_length=3)]
     warm_table: Annotated[str, Field(alias=names.ENV_WARM_TABLE, min_length=3)]
-    bus: Annotated[str, Field(alias=names.ENV_BUS, min_length=1)]
+    bus: Annotated[str, Field(alias=names.ENV_BUS, min_length=1)] = names.BUS
     dead_letter_url: Annotated[str | None, Field(alias=names.ENV_DEAD_LETTER_URL)] = None
     cache_url: Annotated[str | None, Field(alias=names.ENV_CACHE_URL, pattern=r"^valkeys?://")] = None
     cache_cluster: Annotated[bool, Field(alias=names.ENV_CACHE_CLUSTER)] = False
     cache_iam_user: Annotated[str | None, Field(alias=names.ENV_CACHE_IAM_USER)] = None
+    cache_name: Annotated[str | None, Field(alias=names.ENV_CACHE_NAME)] = None
+    inference_component: Annotated[str | None, Field(alias=names.ENV_INFERENCE_COMPONENT)] = None
     endpoint_name: Annotated[str, Field(alias=names.ENV_ENDPOINT_NAME, min_length=1)]
     model_id: Annotated[str, Field(alias=names.ENV_MODEL_ID, min_length=1)]
     bundle_ttl_s: Annotated[float, Field(alias=names.ENV_BUNDLE_TTL_S, gt=0)] = _HOUR_S

@@ -12,7 +12,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from preheat import keys
 from preheat.adapters.dynamodb_items import agent_state
-from preheat.adapters.dynamodb_table import Table
+from preheat.adapters.dynamodb_table import ABSENT, Table
 from preheat.agent import Agent, AgentState, Profile
 from preheat.errors import SourceUnavailableError
 from preheat.rows import catalog_document, profile_document
@@ -88,7 +88,7 @@ class AgentRows:
                 self._table.putting(
                     (partition, keys.STATE),
                     asdict(state),
-                    condition="attribute_not_exists(agent_ver)" if before == _UNREGISTERED else unchanged,
+                    condition=ABSENT if before == _UNREGISTERED else unchanged,
                     values={} if before == _UNREGISTERED else seen,
                 )
             ]

@@ -1,18 +1,22 @@
 """Preferences in the records table: one row per key, moved together with the user's counter."""
 
 import json
-from typing import Final
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
 
 from pydantic import TypeAdapter
 
 from preheat import keys
-from preheat.adapters.dynamodb_items import Fields, checked, user_state, user_state_key
-from preheat.adapters.dynamodb_table import Table
+from preheat.adapters.dynamodb_items import Fields, Key, checked, user_state, user_state_key
+from preheat.adapters.dynamodb_table import ABSENT, Table
 from preheat.errors import SourceUnavailableError
 from preheat.preferences import Preference, PreferenceValue
 from preheat.rows import value_json
 from preheat.session import TenantId, UserId
 from preheat.stamp import UserState
+
+if TYPE_CHECKING:
+    from mypy_boto3_dynamodb.type_defs import TransactWriteItemTypeDef
 
 _PREFERENCE: Final = TypeAdapter(Preference)
 
@@ -30,51 +34,56 @@ class PreferenceRows:
 
     def set(self, tenant: TenantId, user: UserId, *, key: str, value: PreferenceValue, now: float) -> UserState:
         """Set one preference and move `pref_ver`, unless it already has the value."""
-        state_key = user_state_key(tenant, user)
-        row_key = (keys.user_partition(tenant, user), keys.preference_sort(key))
+        state_key, row_key = _keys(tenant, user, key)
         text = value_json(value)
 
         def attempt() -> UserState:
-            state_row, row = self._table.snapshot(state_key, row_key)
-            before = user_state(state_row)
+            state_row, row = self._table.get(state_key, row_key)
             if row is not None and row.get("value") == text:
-                return before
-            pref_ver = before.pref_ver + 1
-            self._table.commit(
-                [
-                    self._table.moving(
-                        state_key, counters={"pref_ver": pref_ver}, guard="pref_ver", seen=before.pref_ver
-                    ),
-                    self._table.putting(
-                        row_key, {"key": key, "value": text, "version": pref_ver, "updated_at": float(now)}
-                    ),
-                ]
-            )
-            return UserState(before.forget_ver, pref_ver, before.hist_seq)
+                return self._read_state(state_key)
+            before = user_state(state_row)
+            after = replace(before, pref_ver=before.pref_ver + 1)
+            fields: Fields = {"key": key, "value": text, "version": after.pref_ver, "updated_at": float(now)}
+            condition, values = _as_read(row)
+            write = self._table.putting(row_key, fields, condition=condition, values=values)
+            self._table.commit([self._moved(state_key, before, after), write])
+            return after
 
         return self._table.until_committed(attempt)
 
     def delete(self, tenant: TenantId, user: UserId, *, key: str) -> UserState:
         """Delete one preference and move `pref_ver` and `forget_ver`, unless it is not there."""
-        state_key = user_state_key(tenant, user)
-        row_key = (keys.user_partition(tenant, user), keys.preference_sort(key))
+        state_key, row_key = _keys(tenant, user, key)
 
         def attempt() -> UserState:
-            state_row, row = self._table.snapshot(state_key, row_key)
-            before = user_state(state_row)
+            state_row, row = self._table.get(state_key, row_key)
             if row is None:
-                return before
-            after = UserState(before.forget_ver + 1, before.pref_ver + 1, before.hist_seq)
-            counters = {"pref_ver": after.pref_ver, "forget_ver": after.forget_ver}
-            self._table.commit(
-                [
-                    self._table.moving(state_key, counters=counters, guard="pref_ver", seen=before.pref_ver),
-                    self._table.deleting(row_key),
-                ]
-            )
+                return self._read_state(state_key)
+            before = user_state(state_row)
+            after = replace(before, pref_ver=before.pref_ver + 1, forget_ver=before.forget_ver + 1)
+            condition, values = _as_read(row)
+            write = self._table.deleting(row_key, condition=condition, values=values)
+            self._table.commit([self._moved(state_key, before, after), write])
             return after
 
         return self._table.until_committed(attempt)
+
+    def _read_state(self, state_key: Key) -> UserState:
+        """Return the counters once more: those read beside a row may be older than the row."""
+        (row,) = self._table.get(state_key)
+        return user_state(row)
+
+    def _moved(self, state_key: Key, before: UserState, after: UserState) -> "TransactWriteItemTypeDef":
+        counters = {"pref_ver": after.pref_ver, "forget_ver": after.forget_ver}
+        return self._table.moving(state_key, counters=counters, guard="pref_ver", seen=before.pref_ver)
+
+
+def _keys(tenant: TenantId, user: UserId, key: str) -> tuple[Key, Key]:
+    return user_state_key(tenant, user), (keys.user_partition(tenant, user), keys.preference_sort(key))
+
+
+def _as_read(row: Fields | None) -> tuple[str, Fields]:
+    return (ABSENT, {}) if row is None else ("version = :version", {"version": row["version"]})
 
 
 def _preference(row: Fields) -> Preference:

@@ -9,7 +9,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from preheat import keys, names
 from preheat.adapters.dynamodb_items import Fields, Key, checked
-from preheat.adapters.dynamodb_table import Table
+from preheat.adapters.dynamodb_table import ABSENT, Table
 from preheat.errors import ConflictError, SourceUnavailableError
 from preheat.session import Scope, SessionRecord, TenantId, UserId
 from preheat.stamp import Frozen
@@ -48,7 +48,7 @@ class SessionRows:
                     self._table.putting(
                         session_key(scope),
                         _fields(record),
-                        condition=f"attribute_not_exists({_ENDS_AT}) OR {_ENDS_AT} <= :now",
+                        condition=f"{ABSENT} OR {_ENDS_AT} <= :now",
                         values={"now": float(now)},
                     ),
                     self._table.deleting(_frozen_key(scope)),
@@ -92,7 +92,7 @@ class SessionRows:
                 self._table.put(
                     _frozen_key(scope),
                     fields,
-                    condition="attribute_not_exists(generation) OR generation < :generation",
+                    condition=f"{ABSENT} OR generation < :generation",
                     values={"generation": frozen.generation},
                 )
             except ConflictError:

@@ -1,7 +1,7 @@
-"""The records table: consistent reads, snapshots and commits, with vendor errors translated once, by code.
+"""The records table: consistent reads and commits, with vendor errors translated once, by code.
 
-Reads are strongly consistent. A commit is one transaction; two writers that meet on one counter are told apart by its
-condition, and the one who lost reads again and tries again.
+Every read is strongly consistent, but rows read in one call may be from different moments. So a commit, which is one
+transaction, holds a condition for each row that was read, and a writer who lost reads again and tries again.
 """
 
 import random
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from mypy_boto3_dynamodb.type_defs import AttributeValueTypeDef, QueryInputTypeDef, TransactWriteItemTypeDef
 
 Result = TypeVar("Result")
+ABSENT: Final = f"attribute_not_exists({names.PARTITION_KEY})"
 _READ_TRIES: Final = 4
 # Eight writers on one counter get through in fewer; together the waits stay under 1.5 s.
 _COMMIT_TRIES: Final = 12
@@ -62,19 +63,6 @@ class Table:
                 return [found.get(key) for key in keys]
             wanted = list(held_back["Keys"])
         raise SourceUnavailableError("the table held back a part of every read")
-
-    def snapshot(self, *keys: Key) -> list[Fields | None]:
-        """Return at most 100 rows of different keys in their order, all as they were at one moment.
-
-        Raises:
-            ConflictError: a writer was at work on one of them.
-        """
-        with _translated():
-            response = self._client.transact_get_items(
-                TransactItems=[{"Get": {"TableName": self._name, "Key": key_attributes(key)}} for key in keys]
-            )
-        items = [response_item.get("Item") for response_item in response["Responses"]]
-        return [read_fields(item) if item else None for item in items]
 
     def query(
         self,
@@ -146,9 +134,16 @@ class Table:
             write["Put"]["ExpressionAttributeValues"] = _bound(values)
         return write
 
-    def deleting(self, key: Key) -> "TransactWriteItemTypeDef":
-        """Return the part of a commit that removes one row, there or not."""
-        return {"Delete": {"TableName": self._name, "Key": key_attributes(key)}}
+    def deleting(
+        self, key: Key, *, condition: str | None = None, values: Fields | None = None
+    ) -> "TransactWriteItemTypeDef":
+        """Return the part of a commit that removes one row, under a condition as in `put`, else there or not."""
+        write: TransactWriteItemTypeDef = {"Delete": {"TableName": self._name, "Key": key_attributes(key)}}
+        if condition is not None:
+            write["Delete"]["ConditionExpression"] = condition
+        if values:
+            write["Delete"]["ExpressionAttributeValues"] = _bound(values)
+        return write
 
     def moving(self, key: Key, *, counters: dict[str, int], guard: str, seen: int) -> "TransactWriteItemTypeDef":
         """Return the part of a commit that sets counters of one row.

@@ -2,13 +2,14 @@
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Final
 
 from pydantic import TypeAdapter
 
 from preheat import keys
 from preheat.adapters.dynamodb_items import Fields, Key, checked, user_state, user_state_key
-from preheat.adapters.dynamodb_table import Table
+from preheat.adapters.dynamodb_table import ABSENT, Table
 from preheat.errors import SourceUnavailableError
 from preheat.history import Turn
 from preheat.ports import NewTurn
@@ -33,22 +34,25 @@ class TurnRows:
         id_keys: list[Key] = [(partition, keys.turn_id_sort(turn_id)) for turn_id in by_id]
 
         def attempt() -> UserState:
-            state_row, *known = self._table.snapshot(state_key, *id_keys)
-            before = user_state(state_row)
+            state_row, *known = self._table.get(state_key, *id_keys)
             new = [turn for turn, row in zip(by_id.values(), known, strict=True) if row is None]
             if not new:
-                return before
-            hist_seq = before.hist_seq + len(new)
+                # Once more: counters read beside rows may be older than the rows.
+                (state_row,) = self._table.get(state_key)
+                return user_state(state_row)
+            before = user_state(state_row)
+            after = replace(before, hist_seq=before.hist_seq + len(new))
             writes = [
-                self._table.moving(state_key, counters={"hist_seq": hist_seq}, guard="hist_seq", seen=before.hist_seq)
+                self._table.moving(
+                    state_key, counters={"hist_seq": after.hist_seq}, guard="hist_seq", seen=before.hist_seq
+                )
             ]
             for seq, turn in enumerate(new, start=before.hist_seq + 1):
-                writes += [
-                    self._table.putting((partition, keys.turn_sort(seq)), _fields(seq, turn)),
-                    self._table.putting((partition, keys.turn_id_sort(turn.turn_id)), {"seq": seq}),
-                ]
+                id_key = (partition, keys.turn_id_sort(turn.turn_id))
+                writes.append(self._table.putting(id_key, {"seq": seq}, condition=ABSENT))
+                writes.append(self._table.putting((partition, keys.turn_sort(seq)), _fields(seq, turn)))
             self._table.commit(writes)
-            return UserState(before.forget_ver, before.pref_ver, hist_seq)
+            return after
 
         return self._table.until_committed(attempt)
 

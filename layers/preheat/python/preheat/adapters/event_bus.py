@@ -1,7 +1,8 @@
 """Publishing to EventBridge and setting records aside in an SQS dead-letter queue."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import cache
 from typing import TYPE_CHECKING
 
 from botocore.exceptions import BotoCoreError, ClientError
@@ -18,8 +19,9 @@ if TYPE_CHECKING:
 class EventBridgeBus:
     """Puts our events on one bus."""
 
-    def __init__(self, client: "EventBridgeClient", *, bus: str) -> None:
-        self._client = client
+    def __init__(self, connect: Callable[[], "EventBridgeClient"], *, bus: str) -> None:
+        """Keep what is needed. `connect` is called at the first event: most functions publish none."""
+        self._connect = cache(connect)
         self._bus = bus
 
     def publish(self, detail_type: str, detail: Mapping[str, object]) -> None:
@@ -31,7 +33,7 @@ class EventBridgeBus:
             "Detail": canonical_json(dict(detail)),
         }
         try:
-            response = self._client.put_events(Entries=[entry])  # type: ignore[list-item]  # the literal keys above
+            response = self._connect().put_events(Entries=[entry])  # type: ignore[list-item]  # the literal keys above
         except (ClientError, BotoCoreError) as error:
             raise SourceUnavailableError(f"the bus could not be reached ({type(error).__name__})") from error
         if response.get("FailedEntryCount"):

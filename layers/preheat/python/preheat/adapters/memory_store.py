@@ -17,8 +17,8 @@ class MemoryWarmStore:
 
     Attributes:
         sealed: Key to bytes as `preheat.envelope.seal` wrote them; a test may put others there.
-        reads: Calls of `get_many`.
-        writes: Calls of `put`, `add` and `delete`.
+        reads: Calls of `get_many` that name a key: what would be calls to a server.
+        writes: Calls of `put` and `add`, and of `delete` that name a key.
         corrupt: Entries read that were not what was written.
         fault: Raised by every call while it is set, as a tier out of reach would.
     """
@@ -33,6 +33,8 @@ class MemoryWarmStore:
 
     def get_many(self, keys: Sequence[WarmKey], *, now: float) -> Mapping[WarmKey, Entry]:
         """Return the entries that are there, whole and not expired."""
+        if not keys:
+            return {}
         with self._lock:
             self.reads += 1
             self._fail_on_demand()
@@ -63,6 +65,8 @@ class MemoryWarmStore:
 
     def delete(self, keys: Sequence[WarmKey]) -> None:
         """Remove the entries."""
+        if not keys:
+            return
         with self._lock:
             self.writes += 1
             self._fail_on_demand()

@@ -8,6 +8,7 @@ from preheat.canonical import canonical_json
 from preheat.ports import Delta
 from preheat.report import AnswerReport
 
+
 @dataclass(frozen=True, slots=True)
 class Head:
     """What every chunk of one answer repeats. `created` is in epoch seconds."""

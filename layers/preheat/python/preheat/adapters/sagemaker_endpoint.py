@@ -1,7 +1,8 @@
 """The model endpoint behind SageMaker's runtime: AWS's vLLM container, or the local server with the same contract."""
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
 from botocore.exceptions import BotoCoreError, ClientError, EventStreamError
@@ -25,14 +26,22 @@ _CLIENT_FAULT: Final = range(400, 500)
 class SageMakerEndpoint:
     """Calls one endpoint by name. The client brings its own time-outs and makes no retries."""
 
-    def __init__(self, client: "SageMakerRuntimeClient", *, endpoint_name: str) -> None:
-        self._client = client
+    def __init__(
+        self,
+        connect: Callable[[], "SageMakerRuntimeClient"],
+        *,
+        endpoint_name: str,
+        inference_component: str | None = None,
+    ) -> None:
+        """Keep what is needed. `connect` is called at the first call: some functions make none."""
+        self._connect = cache(connect)
         self._endpoint_name = endpoint_name
+        self._inference_component = inference_component
 
     def prefill(self, request: EngineRequest) -> Prefilled:
         """Make the engine read the request's messages."""
         try:
-            response = self._client.invoke_endpoint(**self._call(request))
+            response = self._connect().invoke_endpoint(**self._call(request))
             answer = json.loads(response["Body"].read())
         except (ClientError, BotoCoreError) as error:
             raise _translated(error) from error
@@ -43,7 +52,7 @@ class SageMakerEndpoint:
     def generate(self, request: EngineRequest) -> Iterator[Delta | Finished]:
         """Stream the answer; the last item is `Finished`."""
         try:
-            response = self._client.invoke_endpoint_with_response_stream(**self._call(request))
+            response = self._connect().invoke_endpoint_with_response_stream(**self._call(request))
             engine_id = response.get("InvokedProductionVariant", "")
             parts = (event["PayloadPart"]["Bytes"] for event in response["Body"] if "PayloadPart" in event)
             yield from _items(_events(parts), engine_id)
@@ -58,6 +67,7 @@ class SageMakerEndpoint:
             "Accept": _JSON,
             "Body": request.body,
             "PrefixAwareId": request.prefix_id,
+            **({"InferenceComponentName": self._inference_component} if self._inference_component else {}),
             **({"CustomAttributes": names.WARM_UP_PRIORITY} if request.warm_up else {}),
         }
 

@@ -1,0 +1,290 @@
+"""What every warm store must do, run on every one of them."""
+
+import itertools
+import random
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from typing import Final
+
+import pytest
+
+from preheat import keys
+from preheat.adapters.memory_store import MemoryWarmStore
+from preheat.envelope import HEADER_BYTES, MAX_BODY_BYTES, seal
+from preheat.errors import EntryTooLargeError
+from preheat.keys import WarmKey
+from preheat.ports import Entry
+from preheat.session import AgentId, Scope, SessionId, TenantId, UserId
+from tests.contracts.warm_tiers import Tier, dynamodb_tier, memory_tier, tiered, valkey_tier
+from tests.servers import RunningValkey
+
+NOW: Final = 1_800_000_000.25
+THREADS: Final = 8
+_TENANTS: Final = itertools.count(1)
+_STORES: Final = ("memory", "dynamodb", "valkey", "valkey-cluster", "tiered")
+
+
+@pytest.fixture(scope="module")
+def dynamodb() -> Iterator[Tier]:
+    with dynamodb_tier() as tier:
+        yield tier
+
+
+@pytest.fixture(scope="module")
+def valkey(valkey_server: RunningValkey) -> Iterator[Tier]:
+    with valkey_tier([valkey_server], cluster=False) as tier:
+        yield tier
+
+
+@pytest.fixture(scope="module")
+def cluster(valkey_cluster: tuple[RunningValkey, ...]) -> Iterator[Tier]:
+    with valkey_tier(valkey_cluster, cluster=True) as tier:
+        yield tier
+
+
+@pytest.fixture(params=_STORES)
+def tier(request: pytest.FixtureRequest) -> Tier:
+    """Every store in turn; the servers behind it start when first asked for."""
+    makers: dict[str, Callable[[], Tier]] = {
+        "memory": memory_tier,
+        "dynamodb": lambda: request.getfixturevalue("dynamodb"),
+        "valkey": lambda: request.getfixturevalue("valkey"),
+        "valkey-cluster": lambda: request.getfixturevalue("cluster"),
+        "tiered": lambda: tiered(request.getfixturevalue("valkey"), request.getfixturevalue("dynamodb")),
+    }
+    return makers[str(request.param)]()
+
+
+@pytest.fixture
+def tenant() -> TenantId:
+    """Give every test keys of its own."""
+    return TenantId(f"tenant-{next(_TENANTS)}")
+
+
+@pytest.fixture
+def key(tenant: TenantId) -> WarmKey:
+    return _key(tenant)
+
+
+def _key(tenant: TenantId, *, user: str = "ada", session: str = "s1", model: str = "m") -> WarmKey:
+    scope = Scope(tenant, UserId(user), AgentId("agent"), SessionId(session))
+    return keys.bundle_key(scope, model=model, renderer="r1")
+
+
+def _dice(seed: int) -> random.Random:
+    return random.Random(seed)  # noqa: S311  # the same sequence in every run
+
+
+def _entry(key: WarmKey, order: int = 1, body: bytes = b"body", *, ttl_s: float = 60.0) -> Entry:
+    return Entry(key=key, order=order, body=body, expires_at=NOW + ttl_s)
+
+
+def test_get_many__key_never_written_is_absent(tier: Tier, key: WarmKey) -> None:
+    assert tier.store.get_many([key], now=NOW) == {}
+
+
+def test_get_many__no_keys_cost_no_call(tier: Tier) -> None:
+    before = tier.reads()
+    assert tier.store.get_many([], now=NOW) == {}
+    assert tier.reads() == before
+
+
+def test_put__any_bytes_come_back_as_they_were(tier: Tier, key: WarmKey) -> None:
+    entry = _entry(key, order=9_007_199_254, body=bytes(range(256)) * 40, ttl_s=60.125)
+    assert tier.store.put(entry, now=NOW)
+    assert tier.store.get_many([key], now=NOW) == {key: entry}
+
+
+def test_put__empty_body_is_an_entry(tier: Tier, key: WarmKey) -> None:
+    tier.store.put(_entry(key, body=b""), now=NOW)
+    assert tier.store.get_many([key], now=NOW)[key].body == b""
+
+
+def test_get_many__many_keys_of_a_user_take_one_call(tier: Tier, tenant: TenantId) -> None:
+    entries = {_key(tenant, session=f"s{n}"): n for n in range(40)}
+    for one, order in entries.items():
+        tier.store.put(_entry(one, order=order), now=NOW)
+    before = tier.reads()
+    found = tier.store.get_many([*entries, *entries], now=NOW)
+    assert tier.reads() - before == 1
+    assert {one: entry.order for one, entry in found.items()} == entries
+
+
+def test_get_many__more_keys_than_a_batch_holds(tier: Tier, tenant: TenantId) -> None:
+    wanted = [_key(tenant, session=f"s{n}") for n in range(130)]
+    tier.store.put(_entry(wanted[0]), now=NOW)
+    tier.store.put(_entry(wanted[-1]), now=NOW)
+    assert set(tier.store.get_many(wanted, now=NOW)) == {wanted[0], wanted[-1]}
+
+
+def test_get_many__present_but_expired_is_absent(tier: Tier, key: WarmKey) -> None:
+    tier.store.put(_entry(key, ttl_s=10.0), now=NOW)
+    assert key in tier.store.get_many([key], now=NOW + 9.99)
+    assert tier.store.get_many([key], now=NOW + 10.0) == {}
+
+
+def test_put__already_expired_is_not_stored(tier: Tier, key: WarmKey) -> None:
+    assert not tier.store.put(_entry(key, ttl_s=0.0), now=NOW)
+    assert not tier.store.add(_entry(key, ttl_s=-1.0), now=NOW)
+    assert tier.store.get_many([key], now=NOW - 10.0) == {}
+
+
+def test_put__older_is_refused(tier: Tier, key: WarmKey) -> None:
+    tier.store.put(_entry(key, order=10, body=b"new"), now=NOW)
+    assert not tier.store.put(_entry(key, order=9, body=b"old"), now=NOW)
+    assert tier.store.get_many([key], now=NOW)[key].body == b"new"
+
+
+@pytest.mark.parametrize("order", [10, 11, 100])
+def test_put__equal_or_newer_order_overwrites(tier: Tier, key: WarmKey, order: int) -> None:
+    tier.store.put(_entry(key, order=10, body=b"first"), now=NOW)
+    assert tier.store.put(_entry(key, order=order, body=b"second", ttl_s=30.0), now=NOW)
+    assert tier.store.get_many([key], now=NOW) == {key: _entry(key, order=order, body=b"second", ttl_s=30.0)}
+
+
+def test_put__older_replaces_a_newer_one_that_has_expired(tier: Tier, key: WarmKey) -> None:
+    tier.store.put(_entry(key, order=10, ttl_s=5.5), now=NOW)
+    assert not tier.store.put(_entry(key, order=1), now=NOW + 5.4)
+    assert tier.store.put(_entry(key, order=1), now=NOW + 5.5)
+    assert tier.store.get_many([key], now=NOW + 6.0)[key].order == 1
+
+
+def test_put__highest_order_stays_of_concurrent_writers(tier: Tier, key: WarmKey) -> None:
+    orders = _dice(7).sample(range(1000), 40)
+    with ThreadPoolExecutor(THREADS) as pool:
+        list(pool.map(lambda order: tier.store.put(_entry(key, order=order, body=b"%d" % order), now=NOW), orders))
+    found = tier.store.get_many([key], now=NOW)[key]
+    assert (found.order, found.body) == (max(orders), b"%d" % max(orders))
+
+
+def test_add__stores_once_until_expiry(tier: Tier, key: WarmKey) -> None:
+    assert tier.store.add(_entry(key, ttl_s=5.5), now=NOW)
+    assert not tier.store.add(_entry(key, order=2, ttl_s=60.0), now=NOW + 5.4)
+    assert tier.store.get_many([key], now=NOW)[key].order == 1
+    assert tier.store.add(_entry(key, order=3, ttl_s=60.0), now=NOW + 5.5)
+    assert tier.store.get_many([key], now=NOW + 6.0)[key].order == 3
+
+
+def test_add__one_of_many_threads_wins(tier: Tier, tenant: TenantId) -> None:
+    with ThreadPoolExecutor(THREADS) as pool:
+        for round_number in range(10):
+            entry = _entry(_key(tenant, session=f"s{round_number}"))
+            won = list(pool.map(lambda _, one=entry: tier.store.add(one, now=NOW), range(THREADS)))
+            assert won.count(True) == 1
+
+
+def test_delete__removes_what_is_there_and_nothing_else(tier: Tier, tenant: TenantId) -> None:
+    gone, stays, never = (_key(tenant, session=name) for name in ("gone", "stays", "never"))
+    tier.store.put(_entry(gone), now=NOW)
+    tier.store.put(_entry(stays), now=NOW)
+    tier.store.delete([gone, never, gone])
+    assert set(tier.store.get_many([gone, stays, never], now=NOW)) == {stays}
+    assert tier.store.add(_entry(gone), now=NOW)
+
+
+def test_delete__of_nothing_is_no_error(tier: Tier) -> None:
+    tier.store.delete([])
+
+
+def test_delete__more_keys_than_a_batch_holds(tier: Tier, tenant: TenantId) -> None:
+    wanted = [_key(tenant, session=f"s{n}") for n in range(60)]
+    for one in (wanted[0], wanted[30], wanted[59]):
+        tier.store.put(_entry(one), now=NOW)
+    tier.store.delete(wanted)
+    assert tier.store.get_many(wanted, now=NOW) == {}
+
+
+@pytest.mark.parametrize(
+    "harm",
+    [
+        lambda sealed: sealed[:-1] + bytes([sealed[-1] ^ 1]),
+        lambda sealed: sealed[:-1],
+        lambda sealed: sealed[:HEADER_BYTES],
+        lambda sealed: b"PH0." + sealed[4:],
+        lambda sealed: sealed[:10] + b"x" + sealed[11:],
+        lambda _: b"\x00",
+    ],
+    ids=["flipped bit", "cut short", "header alone", "another schema", "broken order", "rubbish"],
+)
+def test_get_many__corrupt_is_absent_and_counted(tier: Tier, tenant: TenantId, harm: Callable[[bytes], bytes]) -> None:
+    harmed, whole = _key(tenant, session="harmed"), _key(tenant, session="whole")
+    tier.store.put(_entry(harmed), now=NOW)
+    tier.store.put(_entry(whole), now=NOW)
+    tier.overwrite(harmed, harm(seal(_entry(harmed))))
+    before = tier.corrupt()
+    assert set(tier.store.get_many([harmed, whole], now=NOW)) == {whole}
+    assert tier.corrupt() > before
+
+
+def test_put__mends_a_corrupt_entry_of_its_order(tier: Tier, key: WarmKey) -> None:
+    tier.store.put(_entry(key, order=5), now=NOW)
+    tier.overwrite(key, seal(_entry(key, order=5))[:-1])
+    assert tier.store.put(_entry(key, order=5), now=NOW)
+    assert tier.store.get_many([key], now=NOW) == {key: _entry(key, order=5)}
+
+
+def test_put__largest_body_fits_every_tier(tier: Tier, key: WarmKey) -> None:
+    body = _dice(3).randbytes(MAX_BODY_BYTES)
+    assert tier.store.put(_entry(key, body=body), now=NOW)
+    assert tier.store.get_many([key], now=NOW)[key].body == body
+
+
+@pytest.mark.parametrize("size_bytes", [MAX_BODY_BYTES + 1, 400 * 1024 + 1, 2_000_000])
+def test_put__oversized_is_refused_and_what_was_there_stays(tier: Tier, key: WarmKey, size_bytes: int) -> None:
+    tier.store.put(_entry(key), now=NOW)
+    large = _entry(key, order=2, body=bytes(size_bytes))
+    with pytest.raises(EntryTooLargeError):
+        tier.store.put(large, now=NOW)
+    with pytest.raises(EntryTooLargeError):
+        tier.store.add(replace(large, key=WarmKey(f"{key}:other")), now=NOW)
+    assert tier.store.get_many([key], now=NOW) == {key: _entry(key)}
+
+
+def test_get_many__users_never_mix(tier: Tier, tenant: TenantId) -> None:
+    names = ("ada", "ada2", "ad", "Ada", "bob")
+    entries = {_key(tenant, user=name): _entry(_key(tenant, user=name), body=name.encode()) for name in names}
+    for entry in entries.values():
+        tier.store.put(entry, now=NOW)
+    for one, entry in entries.items():
+        assert tier.store.get_many([one], now=NOW) == {one: entry}
+    assert tier.store.get_many(list(entries), now=NOW) == entries
+
+
+def test_get_many__tenants_never_mix(tier: Tier, tenant: TenantId, key: WarmKey) -> None:
+    tier.store.put(_entry(key), now=NOW)
+    assert tier.store.get_many([_key(TenantId(f"{tenant}0"))], now=NOW) == {}
+
+
+def test_put__unicode_in_keys_and_bodies(tier: Tier, tenant: TenantId) -> None:
+    entries = {
+        one: _entry(one, body=f"你好 {model} 🙂".encode())
+        for model in ("模型/β-7B", "modèle", "mode\u0300le", "🙂")
+        for one in [_key(tenant, model=model)]
+    }
+    for entry in entries.values():
+        assert tier.store.put(entry, now=NOW)
+    assert tier.store.get_many(list(entries), now=NOW) == entries
+
+
+def test_faults__none_while_every_tier_serves(tier: Tier, key: WarmKey) -> None:
+    tier.store.get_many([key], now=NOW)
+    assert tier.store.faults(now=NOW) == ()
+
+
+def test_any_sequence__every_tier_does_what_the_fake_does(tier: Tier, tenant: TenantId) -> None:
+    dice, fake, now = _dice(11), MemoryWarmStore(), NOW
+    kept = [_key(tenant, session=f"kept{n}") for n in range(3)]
+    claimed = [_key(tenant, session=f"claimed{n}") for n in range(3)]
+    for step in range(150):
+        now += dice.choice((0.0, 0.001, 0.5, 3.0))
+        entry = _entry(
+            WarmKey(""), order=dice.randrange(6), body=b"%d" % step, ttl_s=now - NOW + dice.choice((1, 4.25))
+        )
+        put, claim = replace(entry, key=dice.choice(kept)), replace(entry, key=dice.choice(claimed))
+        assert tier.store.put(put, now=now) == fake.put(put, now=now)
+        assert tier.store.add(claim, now=now) == fake.add(claim, now=now)
+        if dice.random() < 0.1:
+            tier.store.delete([put.key, claim.key])
+            fake.delete([put.key, claim.key])
+        assert tier.store.get_many(kept + claimed, now=now) == fake.get_many(kept + claimed, now=now)

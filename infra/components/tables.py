@@ -8,7 +8,6 @@ from aws_cdk import aws_iam as iam
 from constructs import Construct
 
 from infra import topology
-from infra.components.nag import accept
 from infra.config import Config
 
 # TransactWriteItems is allowed by the actions of its parts. Nothing scans.
@@ -45,7 +44,7 @@ class Tables(Construct):
 
     def _table(self, table: topology.Table) -> dynamodb.TableV2:
         kept = table.durable and self._config.stage == "prod"
-        built = dynamodb.TableV2(
+        return dynamodb.TableV2(
             self,
             table.name,
             table_name=self._config.physical(table.name),
@@ -60,6 +59,3 @@ class Tables(Construct):
             deletion_protection=kept,
             removal_policy=RemovalPolicy.RETAIN if kept else RemovalPolicy.DESTROY,
         )
-        if not table.durable:
-            accept(built, "DDB3", "holds only bundles that are built again from the records table on the next read")
-        return built

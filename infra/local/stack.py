@@ -54,6 +54,11 @@ class Stack:
         self.client = AwsClients(blueprint.handler_environment)
 
     @property
+    def addresses(self) -> Addresses:
+        """The ports of the parts, and names made from them."""
+        return self._blueprint.addresses
+
+    @property
     def urls(self) -> Mapping[str, str]:
         """URL of each part that has one, by its name: `gateway`, `aws`, `model`, `cache`."""
         return self._blueprint.addresses.urls

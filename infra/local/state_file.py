@@ -38,6 +38,11 @@ def write_state(state_dir: Path, state: StackState) -> Path:
     return path
 
 
+def remove_state(path: Path) -> None:
+    """Remove the file; it may be gone already."""
+    path.unlink(missing_ok=True)
+
+
 def read_state(state_dir: Path) -> StackState:
     """Return what the running stack wrote.
 

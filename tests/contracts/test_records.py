@@ -4,17 +4,12 @@ import hashlib
 import json
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from itertools import count
-from threading import Lock
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
-import boto3
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from moto import mock_aws
 
-from preheat import names
 from preheat.adapters.dynamodb_records import DynamoDBRecords
 from preheat.adapters.memory_records import MemoryRecords
 from preheat.agent import AgentState, Profile
@@ -26,6 +21,7 @@ from preheat.preferences import Preference, PreferenceValue
 from preheat.session import AgentId, Scope, SessionId, SessionRecord, TenantId, UserId
 from preheat.stamp import Frozen, Stamp, UserState
 from preheat.tools import Tool
+from tests.contracts.records_table import emulated_dynamodb, new_table
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
@@ -46,50 +42,18 @@ STRANGE_TEXT = 'naïve 日本語 🙂 \u0000 \r\n "quoted" \\ #{}:é'
 WRITERS = 8
 
 
-class OneCallAtATime:
-    """A client whose calls do not overlap: DynamoDB's transactions are atomic, the emulator's are not."""
-
-    def __init__(self, client: "DynamoDBClient") -> None:
-        self._client = client
-        self._lock = Lock()
-
-    def __getattr__(self, name: str) -> Callable[..., object]:
-        method = getattr(self._client, name)
-
-        def call(**arguments: object) -> object:
-            with self._lock:
-                return method(**arguments)
-
-        return call
-
-
 @pytest.fixture(scope="module")
-def client() -> Iterator["DynamoDBClient"]:
-    with mock_aws():
-        yield cast("DynamoDBClient", OneCallAtATime(boto3.client("dynamodb", region_name="eu-west-1")))
-
-
-_TABLES = count()
+def dynamodb() -> Iterator["DynamoDBClient"]:
+    with emulated_dynamodb() as client:
+        yield client
 
 
 @pytest.fixture(params=["memory", "dynamodb"])
 def records(request: pytest.FixtureRequest) -> Records:
     if request.param == "memory":
         return MemoryRecords()
-    client: DynamoDBClient = request.getfixturevalue("client")
-    table = f"records-{next(_TABLES)}"
-    client.create_table(
-        TableName=table,
-        BillingMode="PAY_PER_REQUEST",
-        AttributeDefinitions=[
-            {"AttributeName": name, "AttributeType": "S"} for name in (names.PARTITION_KEY, names.SORT_KEY)
-        ],
-        KeySchema=[
-            {"AttributeName": names.PARTITION_KEY, "KeyType": "HASH"},
-            {"AttributeName": names.SORT_KEY, "KeyType": "RANGE"},
-        ],
-    )
-    return DynamoDBRecords(client, table=table)
+    client: DynamoDBClient = request.getfixturevalue("dynamodb")
+    return DynamoDBRecords(client, table=new_table(client))
 
 
 def at_once(act: Callable[[int], object]) -> None:

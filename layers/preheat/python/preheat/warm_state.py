@@ -62,7 +62,7 @@ def keep_receipt(scope: Scope, bundle: Bundle, receipt: Receipt, ports: Ports) -
     """
     now = ports.clock.now()
     key = keys.receipt_key(scope, model=ports.limits.model, renderer=RENDERER)
-    expires_at = max(receipt.expires_at, now + ports.limits.claim_ttl_s)
+    expires_at = max(receipt.expires_at, now) + ports.limits.claim_ttl_s
     ports.store.put(Entry(key, bundle.stamp.order, dump_receipt(receipt), expires_at), now=now)
 
 

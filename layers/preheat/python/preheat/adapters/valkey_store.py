@@ -182,7 +182,12 @@ class ValkeyWarmStore:
             **({"ssl_check_hostname": True} if self._tls else {}),
         }
         if not self._cluster:
-            return cast("_Client", Valkey.from_url(self._url, retry=Retry(NoBackoff(), _RETRIES), **options))
+            # The service drops idle connections, not always with a word: a second, fresh one gets through.
+            retry = {
+                "retry": Retry(NoBackoff(), _RETRIES),
+                "retry_on_error": [ValkeyConnectionError, ValkeyTimeoutError],
+            }
+            return cast("_Client", Valkey.from_url(self._url, **retry, **options))
         # Only the url's address is asked for the layout: a dead cluster of many nodes must not be tried node by node.
         return cast(
             "_Client",

@@ -23,23 +23,24 @@ def main(arguments: Sequence[str], environment: MutableMapping[str, str]) -> int
     """Synthesise with the settings in `arguments`; 0 when it went well, 1 when a check failed, 2 on a wrong setting."""
     choose_node(environment)
     defaults: dict[str, object] = json.loads((_HERE / "cdk.json").read_text(encoding="utf-8"))["context"]
+    alone = OUT_VARIABLE not in environment
     try:
         given = _settings(arguments)
-        # What was typed here is told at once; what the CDK's command line adds is known only in there.
-        parse({**defaults, **given})
+        if alone:
+            # A slip of the fingers is told at once. Under the CDK's command line more settings come with the app.
+            parse({**defaults, **given})
         # Importing the CDK starts node, so not before it was chosen.
-        from infra.assembly import synthesise  # noqa: PLC0415 - see the line above
+        from infra.assembly import synthesise  # noqa: PLC0415  # see the line above
 
-        written = synthesise(
-            defaults=defaults, given=given, folder=None if OUT_VARIABLE in environment else DEFAULT_OUT
-        )
+        written = synthesise(defaults=defaults, given=given, folder=DEFAULT_OUT if alone else None)
     except ConfigError as error:
         sys.stderr.write(f"infra.app: {error}\n")
         return 2
     except RuntimeError as error:
         sys.stderr.write(f"infra.app: {error}\n")
         return 1
-    sys.stdout.write(f"{written}\n")
+    if alone:
+        sys.stdout.write(f"{written}\n")
     return 0
 
 

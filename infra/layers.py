@@ -59,11 +59,11 @@ def build(folder: Path, *, uv: str) -> Path:
     return archive
 
 
-def pack(packages: Path, archive: Path) -> None:
+def pack(packages: Path, archive: Path, *, max_bytes: int = MAX_UNZIPPED_BYTES) -> None:
     """Write what a function needs of `packages` into `archive`, below `python/`, in a fixed order with a fixed date.
 
     Raises:
-        LayerError: the packages are larger than Lambda takes.
+        LayerError: the packages have more than `max_bytes`, unzipped.
     """
     size_bytes = 0
     with zipfile.ZipFile(archive, "w", compression=zipfile.ZIP_DEFLATED) as output:
@@ -74,8 +74,8 @@ def pack(packages: Path, archive: Path) -> None:
             entry.compress_type = zipfile.ZIP_DEFLATED
             entry.external_attr = _FILE_MODE
             output.writestr(entry, content)
-    if size_bytes > MAX_UNZIPPED_BYTES:
-        raise LayerError(f"the layer has {size_bytes} bytes unzipped, Lambda leaves room for {MAX_UNZIPPED_BYTES}")
+    if size_bytes > max_bytes:
+        raise LayerError(f"the layer has {size_bytes} bytes unzipped, Lambda leaves room for {max_bytes}")
 
 
 def find_uv() -> str:
@@ -95,7 +95,7 @@ def _install(packages: Path, *, uv: str) -> None:
     command += ["--python-platform", PLATFORM, "--python-version", PYTHON_VERSION]
     command += ["--only-binary", ":all:", "--require-hashes", "--requirements", str(REQUIREMENTS)]
     # uv's own words go to stderr, which the CDK shows when the command fails; stdout is for the path alone.
-    ended = subprocess.run(command, stdout=sys.stderr, check=False)  # noqa: S603 - the command is spelled out above
+    ended = subprocess.run(command, stdout=sys.stderr, check=False)  # noqa: S603  # the command is spelled out above
     if ended.returncode != 0:
         raise LayerError("uv could not install the dependencies for Lambda; its message is above")
 

@@ -131,8 +131,3 @@ ROUTES = (
 )
 
 MAX_BODY_BYTES = 1_048_576
-
-# An endpoint that hosts inference components refuses a call that does not name one.
-ENV_INFERENCE_COMPONENT = "PREHEAT_INFERENCE_COMPONENT"
-# An IAM token is signed for the cache's name, which its address holds only with a random part behind it.
-ENV_CACHE_NAME = "PREHEAT_CACHE_NAME"

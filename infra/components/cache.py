@@ -6,7 +6,6 @@ from constructs import Construct
 
 from infra.components.private_network import PrivateNetwork
 from infra.config import Config
-from infra.topology import ENV_CACHE_NAME
 from preheat import names
 
 _ENGINE = "valkey"
@@ -65,7 +64,7 @@ class Cache(Construct):
             names.ENV_CACHE_URL: f"valkeys://{address}:{port}",
             names.ENV_CACHE_CLUSTER: "true",
             names.ENV_CACHE_IAM_USER: user_id,
-            ENV_CACHE_NAME: cache_name,
+            names.ENV_CACHE_NAME: cache_name,
         }
 
     def grant_connect(self, grantee: iam.IGrantable) -> None:

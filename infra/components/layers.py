@@ -3,7 +3,7 @@
 import sys
 from pathlib import Path
 
-from aws_cdk import IgnoreMode, Stack
+from aws_cdk import Annotations, IgnoreMode, Stack
 from aws_cdk import aws_lambda as lambda_
 from aws_cdk import aws_s3 as s3
 from constructs import Construct
@@ -35,17 +35,23 @@ class Layers(Construct):
                 ),
                 "the package preheat",
             ),
-            self._layer("Dependencies", self._built_on_upload(), "what preheat needs"),
+            self._dependencies(),
         ]
 
-    def _built_on_upload(self) -> lambda_.Code:
+    def _dependencies(self) -> lambda_.LayerVersion:
         location = Stack.of(self).synthesizer.add_file_asset(
             source_hash=layers.source_hash(),
             executable=[sys.executable, "-m", layers.__name__],
             display_name="preheat dependencies layer",
         )
         bucket = s3.Bucket.from_bucket_name(self, "Assets", location.bucket_name)
-        return lambda_.Code.from_bucket_v2(bucket, location.object_key)
+        code = lambda_.Code.from_bucket_v2(bucket, location.object_key)
+        layer = self._layer("Dependencies", code, "what preheat needs")
+        Annotations.of(self).acknowledge_warning(
+            "@aws-cdk/aws-lambda:codeFromBucketObjectVersionNotSpecified",
+            "the key holds the hash of what is in the zip",
+        )
+        return layer
 
     def _layer(self, label: str, code: lambda_.Code, description: str) -> lambda_.LayerVersion:
         return lambda_.LayerVersion(

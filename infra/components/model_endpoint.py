@@ -4,7 +4,6 @@ from aws_cdk import Aws
 from aws_cdk import aws_iam as iam
 
 from infra.config import Config
-from infra.topology import ENV_INFERENCE_COMPONENT
 from preheat import names
 
 _INVOKE_ACTIONS = ["sagemaker:InvokeEndpoint", "sagemaker:InvokeEndpointWithResponseStream"]
@@ -24,7 +23,7 @@ class ModelEndpoint:
         self._config = config
         self.environment = {names.ENV_ENDPOINT_NAME: config.endpoint, names.ENV_MODEL_ID: config.model_id}
         if config.component is not None:
-            self.environment[ENV_INFERENCE_COMPONENT] = config.component
+            self.environment[names.ENV_INFERENCE_COMPONENT] = config.component
 
     def grant_invoke(self, grantee: iam.IGrantable) -> None:
         """Let `grantee` call the model, whole or as a stream."""

@@ -11,7 +11,6 @@ from infra.local.commands.up import up
 app = typer.Typer(
     name="preheat",
     help="Preheat on one machine: no cloud account, no Docker.",
-    no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
@@ -31,7 +30,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except typer.TyperException as error:
         sys.stderr.write(f"preheat: {error.format_message()}\n")
         sys.exit(error.exit_code)
-    sys.exit(code)
+    sys.exit(code or 0)
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ from infra.local.ports import HOST
 from infra.topology import QUEUES, Function
 from preheat import names
 
-ENDPOINT_NAME = "preheat-local"
+ENDPOINT_NAME = "preheat"
 
 # Not part of the handlers' environment: what the gateway verifies tokens with.
 ENV_TOKEN_SECRET = "PREHEAT_LOCAL_TOKEN_SECRET"  # noqa: S105 - the variable's name, not a secret

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from infra.local.addresses import Addresses
 from infra.local.environment import (
+    ENDPOINT_NAME,
     ENV_TOKEN_SECRET,
     HandlerSettings,
     function_environment,
@@ -109,7 +110,13 @@ class Blueprint:
 
     def _model(self) -> Part:
         port = self.addresses.model
-        command = _module("infra.local.model", port=port, model=self.options.model, endpoint=self.options.endpoint)
+        command = _module(
+            "infra.local.model",
+            port=port,
+            endpoint_name=ENDPOINT_NAME,
+            model=self.options.model,
+            endpoint=self.options.endpoint,
+        )
         if self.options.model_command is not None:
             command = tuple(word.replace(PORT_PLACEHOLDER, str(port)) for word in self.options.model_command)
         return Part(

@@ -14,7 +14,7 @@ from preheat.adapters.dynamodb_records import DynamoDBRecords
 from preheat.adapters.memory_records import MemoryRecords
 from preheat.agent import AgentState, Profile
 from preheat.budget import Budgets
-from preheat.errors import ConflictError, InvalidInputError, SourceUnavailableError
+from preheat.errors import InvalidInputError, SessionTakenError, SourceUnavailableError
 from preheat.history import ToolCall
 from preheat.ports import NewTurn, Records
 from preheat.preferences import Preference, PreferenceValue
@@ -508,7 +508,7 @@ def test_create_session__another_agents_live_id_is_a_conflict(records: Records) 
     first = records.create_session(SCOPE, warm=True, now=NOW, expires_at=LATER)
     other = Scope(TENANT, USER, AgentId("sales"), SESSION)
 
-    with pytest.raises(ConflictError):
+    with pytest.raises(SessionTakenError):
         records.create_session(other, warm=True, now=NOW, expires_at=LATER)
 
     assert records.read_versions(SCOPE).session == first

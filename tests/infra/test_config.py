@@ -1,3 +1,5 @@
+"""The settings of a deployment."""
+
 import pytest
 
 from infra.config import ConfigError, parse

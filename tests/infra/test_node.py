@@ -1,3 +1,5 @@
+"""The choice of the node under the CDK."""
+
 from pathlib import Path
 
 from infra.node import NODE_VARIABLE, choose_node

@@ -1,3 +1,5 @@
+"""What must hold between the parts of the topology."""
+
 from infra import topology
 from tests.infra.assembly import ROOT
 

@@ -3,7 +3,7 @@
 import pytest
 
 from preheat import names
-from preheat.errors import ConflictError, EndpointUnavailableError, ForbiddenError, NotFoundError
+from preheat.errors import EndpointUnavailableError, ForbiddenError, NotFoundError, SessionTakenError
 from preheat.requests import SessionCall
 from preheat.session import AgentId, Principal
 from preheat.start_session import SessionView, Started, read_session, start_session
@@ -63,7 +63,7 @@ def test_start_session__id_of_another_agents_session_is_a_conflict(world: World)
     agent = world.records.load_agent(TENANT, AGENT, state=state)
     world.records.put_agent(TENANT, AgentId("other"), profile=agent.profile, catalog=agent.catalog)
 
-    with pytest.raises(ConflictError):
+    with pytest.raises(SessionTakenError):
         start(world, agent="other")
 
 

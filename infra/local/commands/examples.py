@@ -1,6 +1,7 @@
 """Calls to a running stack that can be copied into a shell."""
 
 import json
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -29,20 +30,20 @@ def build_examples(urls: Mapping[str, str], *, service_token: str, user_token: s
         Example("tokens", f"SERVICE={service_token}\nUSER_TOKEN={user_token}"),
         Example(
             "register an agent",
-            _curl("PUT", f"{gateway}/v1/agents/{AGENT}", token="$SERVICE", body=_AGENT),
+            _curl("PUT", f"{gateway}/v1/agents/{AGENT}", bearer="$SERVICE", body=_AGENT),
         ),
         Example(
             "set a preference",
-            _curl("PUT", f"{gateway}/v1/users/{USER}/preferences/seat", token="$USER_TOKEN", body={"value": "aisle"}),
+            _curl("PUT", f"{gateway}/v1/users/{USER}/preferences/seat", bearer="$USER_TOKEN", body={"value": "aisle"}),
         ),
         Example(
             "start a session: it is warmed from here on",
-            _curl("POST", session_path, token="$USER_TOKEN", body={"agent": AGENT, "session_id": SESSION}),
+            _curl("POST", session_path, bearer="$USER_TOKEN", body={"agent": AGENT, "session_id": SESSION}),
         ),
-        Example("see how warm it is", _curl("GET", f"{session_path}/{SESSION}", token="$USER_TOKEN")),
+        Example("see how warm it is", _curl("GET", f"{session_path}/{SESSION}", bearer="$USER_TOKEN")),
         Example(
             "ask, and see the answer stream",
-            _curl("POST", f"{gateway}/v1/chat/completions", token="$USER_TOKEN", body=_QUESTION, options="-N "),
+            _curl("POST", f"{gateway}/v1/chat/completions", bearer="$USER_TOKEN", body=_QUESTION, options="-N "),
         ),
         Example(
             "publish a session's start on the bus, from Python",
@@ -78,8 +79,8 @@ _QUESTION: Mapping[str, object] = {
 }
 
 
-def _curl(method: str, url: str, *, token: str, body: Mapping[str, object] | None = None, options: str = "") -> str:
-    words = [f'curl {options}-sS -X {method} {url} -H "Authorization: Bearer {token}"']
+def _curl(method: str, url: str, *, bearer: str, body: Mapping[str, object] | None = None, options: str = "") -> str:
+    words = [f'curl {options}-sS -X {method} {url} -H "Authorization: Bearer {bearer}"']
     if body is not None:
         words.append(f"-H 'Content-Type: application/json' -d '{json.dumps(body)}'")
     return " \\\n  ".join(words)
@@ -91,7 +92,7 @@ def _python(aws_url: str, detail: Mapping[str, object]) -> str:
         f'"DetailType": "{names.SESSION_STARTED}",\n  "Detail": json.dumps({json.dumps(detail)})}}'
     )
     return (
-        "AWS_ACCESS_KEY_ID=local AWS_SECRET_ACCESS_KEY=local python - <<'END'\n"
+        f"AWS_ACCESS_KEY_ID=local AWS_SECRET_ACCESS_KEY=local {sys.executable} - <<'END'\n"
         "import boto3, json\n"
         f'events = boto3.client("events", endpoint_url="{aws_url}", region_name="us-east-1")\n'
         f"print(events.put_events(Entries=[{entry}]))\nEND"

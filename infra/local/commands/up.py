@@ -9,6 +9,7 @@ from typing import Annotated
 from urllib.parse import urlsplit
 
 import typer
+from rich.box import SIMPLE
 from rich.console import Console
 from rich.table import Table
 
@@ -109,7 +110,10 @@ def _announce(stack: Stack, options: StackOptions, *, as_json: bool) -> None:
 
 
 def _parts_table(stack: Stack, options: StackOptions) -> Table:
-    table = Table("part", "address", "process", "what it is", title="The local stack is up", title_justify="left")
+    table = Table(title="The local stack is up", title_justify="left", box=SIMPLE)
+    for column in ("part", "address", "process"):
+        table.add_column(column, no_wrap=True)
+    table.add_column("what it is")
     notes = part_notes(options, cache_version=valkey_version(stack.addresses.cache))
     for name, note in notes.items():
         table.add_row(name, stack.urls.get(name, ""), str(stack.pids[name]), note)

@@ -35,7 +35,7 @@ def _entry(user: str, order: int = 1, ttl_s: float = 60.0) -> Entry:
 
 @pytest.fixture
 def store(valkey_server: RunningValkey) -> Iterator[ValkeyWarmStore]:
-    store = ValkeyWarmStore(valkey_server.url, cluster=False)
+    store = ValkeyWarmStore(f"{valkey_server.url}?socket_timeout=5", cluster=False)
     yield store
     store.close()
 
@@ -105,7 +105,7 @@ def test_get_many__nobody_there_over_tls_says_nothing_of_plain_text() -> None:
 def test_get_many__silent_server_costs_no_seconds(listener: socket.socket, *, cluster_mode: bool) -> None:
     store = ValkeyWarmStore(f"valkey://{HOST}:{listener.getsockname()[1]}", cluster=cluster_mode)
     started = time.monotonic()
-    with pytest.raises(StoreUnavailableError, match="TimeoutError|Timeout"):
+    with pytest.raises(StoreUnavailableError, match="Timeout"):
         store.get_many([_key("ada")], now=NOW)
     assert time.monotonic() - started < 1.5
 
@@ -113,7 +113,7 @@ def test_get_many__silent_server_costs_no_seconds(listener: socket.socket, *, cl
 def test_put__one_lost_answer_is_asked_for_again(own_server: RunningValkey) -> None:
     store = ValkeyWarmStore(own_server.url, cluster=False)
     store.put(_entry("ada"), now=NOW)
-    own_server.ask("CLIENT", "PAUSE", 350, "ALL")
+    own_server.ask("CLIENT", "PAUSE", 300, "ALL")
     assert store.put(_entry("ada", order=2), now=NOW)
     store.close()
 

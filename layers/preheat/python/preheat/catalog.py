@@ -65,8 +65,8 @@ def _read_tool(entry: object, *, server: str, field: str) -> Tool:
     for part in (server, bare):
         if not _PART.fullmatch(part):
             raise InvalidInputError(f"{part!r} is not a valid tool or server name", field=f"{field}.name")
-    description = entry.get("description", "")
-    if not isinstance(description, str):
+    description = entry.get("description")
+    if description is not None and not isinstance(description, str):
         raise InvalidInputError("must be text", field=f"{field}.description")
     schema = next(
         (entry[key] for key in ("inputSchema", "input_schema", "parameters") if entry.get(key) is not None),
@@ -74,10 +74,14 @@ def _read_tool(entry: object, *, server: str, field: str) -> Tool:
     )
     if not isinstance(schema, Mapping):
         raise InvalidInputError("must be a JSON schema object", field=f"{field}.inputSchema")
+    try:
+        schema_json = canonical_json(schema)
+    except ValueError as error:
+        raise InvalidInputError("holds a number that JSON cannot say", field=f"{field}.inputSchema") from error
     return Tool(
         name=f"{server}/{bare}",
-        description=description,
-        schema_json=canonical_json(schema),
+        description=description or "",
+        schema_json=schema_json,
         schema_words=_parameter_names(schema),
     )
 

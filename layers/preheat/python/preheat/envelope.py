@@ -1,7 +1,8 @@
 """The bytes of a stored entry: a fixed header in front of the body, so that tiers agree on order, expiry and harm.
 
 Header, 48 bytes of ASCII and digest: magic `PH1.` (4), order as 16 digits, expiry in epoch milliseconds as 16 digits,
-the first 12 bytes of the body's SHA-256. The order stands at a fixed place, so that a script on the server can compare.
+the first 12 bytes of the SHA-256 of these and the body. The order stands at a fixed place, so that a script on the
+server can compare.
 """
 
 import hashlib
@@ -29,7 +30,7 @@ def seal(entry: Entry) -> bytes:
     if len(entry.body) > MAX_BODY_BYTES:
         raise EntryTooLargeError(f"the entry has {len(entry.body)} bytes, the tiers hold {MAX_BODY_BYTES}")
     head = b"%s%016d%016d" % (MAGIC, entry.order, round(entry.expires_at * 1000))
-    return head + hashlib.sha256(entry.body).digest()[:12] + entry.body
+    return head + _digest(head, entry.body) + entry.body
 
 
 def unseal(key: WarmKey, sealed: bytes) -> Entry:
@@ -40,13 +41,19 @@ def unseal(key: WarmKey, sealed: bytes) -> Entry:
     """
     body = sealed[HEADER_BYTES:]
     digest = sealed[EXPIRY_AT.stop : HEADER_BYTES]
-    if sealed[: ORDER_AT.start] != MAGIC or hashlib.sha256(body).digest()[:12] != digest:
+    if sealed[: ORDER_AT.start] != MAGIC or _digest(sealed[: EXPIRY_AT.stop], body) != digest:
         raise EntryCorruptError("the entry's bytes do not match their digest")
     try:
         order, expires_at_ms = int(sealed[ORDER_AT]), int(sealed[EXPIRY_AT])
     except ValueError as error:
         raise EntryCorruptError("the entry's header is not readable") from error
     return Entry(key=key, order=order, body=body, expires_at=expires_at_ms / 1000)
+
+
+def _digest(head: bytes, body: bytes) -> bytes:
+    whole = hashlib.sha256(head)
+    whole.update(body)
+    return whole.digest()[: HEADER_BYTES - EXPIRY_AT.stop]
 
 
 def unseal_live(found: Iterable[tuple[WarmKey, bytes]], *, now: float) -> tuple[dict[WarmKey, Entry], int]:

@@ -6,6 +6,7 @@ PreheatError
 ├── NotFoundError             the agent or session named does not exist
 ├── ForbiddenError            the caller's token does not carry what it names
 ├── ConflictError             somebody else wrote first (retryable)
+├── SessionTakenError         the session id belongs to a session with another agent
 ├── SourceUnavailableError    the records could not be read or written (retryable)
 ├── StoreUnavailableError     a warm-store tier could not be reached (retryable)
 ├── EntryTooLargeError        a warm entry is over what every tier can hold
@@ -65,6 +66,12 @@ class ConflictError(PreheatError):
 
     code = "conflict"
     retryable = True
+
+
+class SessionTakenError(PreheatError):
+    """The session id belongs to a live session of the same user with another agent."""
+
+    code = "session_taken"
 
 
 class SourceUnavailableError(PreheatError):

@@ -4,16 +4,20 @@ Turns are counted in tokens, not messages. A tool result never goes without its 
 oversized tool output keeps its head and its tail. Once a session has started, its window only grows at the end.
 """
 
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Literal
 
-from preheat.budget import count_message_tokens, count_tokens
+from preheat.budget import CHARACTERS_PER_TOKEN, count_message_tokens, count_tokens
 from preheat.session import SessionId
 
 Role = Literal["user", "assistant", "tool"]
 # Share of a trimmed output that its head keeps; the tail gets the rest.
 _HEAD_SHARE: Final = 0.6
+# What stands around a tool's result, and around each call's name and arguments, when they are written as text.
+_TOKENS_PER_RESULT: Final = 12
+_TOKENS_PER_CALL: Final = 24
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,28 +79,27 @@ def exchanges(turns: Sequence[Turn]) -> list[list[Turn]]:
 
 
 def _paired(group: Sequence[Turn]) -> list[Turn]:
-    """Keep the turns of one group whose calls and results are both there, each result after its call."""
-    answered = {turn.tool_call_id for turn in group if turn.role == "tool"}
-    called: set[str] = set()
-    kept: list[Turn] = []
-    for turn in group:
-        if turn.tool_calls:
-            ids = {call.call_id for call in turn.tool_calls}
-            if not ids <= answered:
-                continue
-            called |= ids
-        if turn.role == "tool" and turn.tool_call_id not in called:
-            continue
-        kept.append(turn)
-    return kept
+    """Keep the turns of one group whose calls and results are both there, each result once and after its call."""
+    kept = {position for position, turn in enumerate(group) if turn.role != "tool" and not turn.tool_calls}
+    waiting: dict[str, int] = {}
+    results: defaultdict[int, list[int]] = defaultdict(list)
+    for position, turn in enumerate(group):
+        waiting |= {call.call_id: position for call in turn.tool_calls}
+        caller = waiting.pop(turn.tool_call_id or "", None) if turn.role == "tool" else None
+        if caller is not None:
+            results[caller].append(position)
+    for caller, answers in results.items():
+        if len(answers) == len(group[caller].tool_calls):
+            kept |= {caller, *answers}
+    return [turn for position, turn in enumerate(group) if position in kept]
 
 
 def trimmed(turn: Turn, *, max_tokens: int) -> Turn:
     """Return the turn with an oversized tool output cut to head, marker and tail; others as they are."""
-    if turn.role != "tool" or count_tokens(turn.content) <= max_tokens:
+    size, most = len(turn.content), max_tokens * CHARACTERS_PER_TOKEN
+    if turn.role != "tool" or (size <= most and count_tokens(turn.content) <= max_tokens):
         return turn
-    size = len(turn.content)
-    low, high = 0, size
+    low, high = 0, min(size, most)
     while low < high:
         middle = (low + high + 1) // 2
         if count_tokens(_head_and_tail(turn.content, middle)) <= max_tokens:
@@ -114,5 +117,5 @@ def _head_and_tail(text: str, keep: int) -> str:
 
 def turn_tokens(turn: Turn) -> int:
     """Return a careful count of the tokens that the turn takes in a prompt."""
-    calls = sum(count_tokens(call.name) + count_tokens(call.arguments) for call in turn.tool_calls)
-    return count_message_tokens(turn.content) + calls
+    calls = sum(_TOKENS_PER_CALL + count_tokens(call.name) + count_tokens(call.arguments) for call in turn.tool_calls)
+    return count_message_tokens(turn.content) + calls + (_TOKENS_PER_RESULT if turn.role == "tool" else 0)

@@ -100,7 +100,7 @@ class Records(Protocol):
         """Record a session; return the one already there when the id is known.
 
         Raises:
-            ConflictError: the id belongs to a session with another agent.
+            SessionTakenError: the id belongs to a session with another agent.
         """
         ...
 

@@ -1,7 +1,7 @@
 """Lever history, the keyed part: the whole current preference set, latest value only.
 
 A set of a hundred preferences costs less than missing the right one, so nothing is searched or dropped. Values are
-rendered as JSON: quotes and line breaks in a stored text stay data and cannot leave the section.
+rendered as JSON: quotes, line breaks and tags in a stored text stay data and cannot leave the section.
 """
 
 from collections.abc import Iterable
@@ -24,8 +24,8 @@ class Preference:
 
 def render(preferences: Iterable[Preference]) -> str:
     """Return one line per preference, sorted by key; empty when there are none."""
-    lines = sorted(f"- {preference.key}: {_quoted(preference.value)}" for preference in preferences)
-    return "\n".join(lines)
+    ordered = sorted(preferences, key=lambda one: one.key)
+    return "\n".join(f"- {preference.key}: {_quoted(preference.value)}" for preference in ordered)
 
 
 def corrections(frozen: Iterable[Preference], current: Iterable[Preference]) -> tuple[str, ...]:
@@ -33,14 +33,15 @@ def corrections(frozen: Iterable[Preference], current: Iterable[Preference]) -> 
 
     Deleted keys have no sentence: a deletion moves the user's `forget_ver`, which makes the prefix itself be rebuilt.
     """
-    before = {preference.key: preference.value for preference in frozen}
+    before = {preference.key: _quoted(preference.value) for preference in frozen}
+    now = {preference.key: _quoted(preference.value) for preference in current}
     return tuple(
-        f"{preference.key} is now {_quoted(preference.value)}"
-        + ("; ignore the earlier value." if preference.key in before else ".")
-        for preference in sorted(current, key=lambda one: one.key)
-        if before.get(preference.key) != preference.value
+        f"{key} is now {now[key]}" + ("; ignore the earlier value." if key in before else ".")
+        for key in sorted(now)
+        if before.get(key) != now[key]
     )
 
 
 def _quoted(value: PreferenceValue) -> str:
-    return canonical_json(list(value) if isinstance(value, tuple) else value)
+    """Return the value as JSON; `<` is escaped, so that no tag and no token of a chat template can be spelled."""
+    return canonical_json(list(value) if isinstance(value, tuple) else value).replace("<", "\\u003c")

@@ -3,10 +3,19 @@
 import json
 from typing import Annotated, Any, Final, Literal, Self, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    ValidationError,
+    ValidatorFunctionWrapHandler,
+    field_validator,
+    model_validator,
+)
 
 from preheat.budget import Budgets
 from preheat.errors import BodyTooLargeError, InvalidInputError
+from preheat.preferences import PreferenceValue
 from preheat.session import ID_PATTERN
 
 Id = Annotated[str, Field(pattern=ID_PATTERN)]
@@ -52,16 +61,24 @@ class AgentCall(Call):
         return self
 
 
+Text = Annotated[str, Field(min_length=1, max_length=2_000)]
+TextList = Annotated[tuple[Annotated[str, Field(max_length=200)], ...], Field(min_length=1, max_length=50)]
+
+
 class PreferenceCall(Call):
     """PUT /v1/users/{user}/preferences/{key}."""
 
-    value: (
-        Annotated[str, Field(min_length=1, max_length=2_000)]
-        | bool
-        | int
-        | float
-        | Annotated[tuple[Annotated[str, Field(max_length=200)], ...], Field(min_length=1, max_length=50)]
-    )
+    value: Text | bool | int | Annotated[float, Field(allow_inf_nan=False)] | TextList
+
+    @field_validator("value", mode="wrap")
+    @classmethod
+    def _one_fault(cls, value: object, check: ValidatorFunctionWrapHandler) -> PreferenceValue:
+        """Say what is allowed once, instead of once per member of the union."""
+        try:
+            checked: PreferenceValue = check(value)
+        except ValidationError as error:
+            raise ValueError("must be text of 1-2,000 characters, a number, true or false, or 1-50 texts") from error
+        return checked
 
 
 class ToolCallFunction(Call):

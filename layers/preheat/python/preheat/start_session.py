@@ -65,7 +65,7 @@ def start_session(caller: Principal, user: str, *, call: SessionCall, fresh_id: 
     Raises:
         ForbiddenError: the caller may not act for this user.
         NotFoundError: the agent was never registered.
-        ConflictError: the id belongs to a session with another agent.
+        SessionTakenError: the id belongs to a session with another agent.
         SourceUnavailableError: the session could not be recorded.
     """
     user_id = caller.may_act_for(user)

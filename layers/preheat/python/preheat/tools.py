@@ -75,7 +75,7 @@ def select(catalog: Sequence[Tool], turns: Sequence[Turn], *, count: int, core: 
     asked = [turn.content for turn in turns if turn.role == "user"][-_QUERY_TURNS:]
     match = bm25(words(" ".join(asked)), [_document(tool) for tool in candidates])
     calls = Counter(call.name for turn in turns for call in turn.tool_calls)
-    usage = np.array([math.log1p(calls[tool.name]) for tool in candidates])
+    usage = np.array([math.log1p(calls[tool.name] + calls[tool.wire_name]) for tool in candidates])
     total = z_scores(match) + z_scores(usage)
     order = sorted(range(len(candidates)), key=lambda index: (-total[index], candidates[index].name))[:count]
     return Selection(

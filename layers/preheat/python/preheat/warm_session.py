@@ -21,10 +21,13 @@ def warm_session(scope: Scope, ports: Ports) -> WarmReport:
 
     Raises:
         NotFoundError: the agent was never registered.
+        SessionTakenError: the session id belongs to a session with another agent.
         ConflictError: versions moved under every try (retryable).
         SourceUnavailableError: the records cannot be read (retryable).
         StoreUnavailableError: no tier could keep the bundle (retryable).
     """
+    if ports.records.read_agent_state(scope.tenant, scope.agent) is None:
+        raise NotFoundError(f"agent {scope.agent!r} is not registered")
     now = ports.clock.now()
     session = ports.records.create_session(scope, warm=True, now=now, expires_at=now + ports.limits.session_ttl_s)
     return warm_known_session(scope, session, ports)

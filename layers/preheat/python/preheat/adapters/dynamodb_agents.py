@@ -12,7 +12,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from preheat import keys
 from preheat.adapters.dynamodb_items import agent_state
-from preheat.adapters.dynamodb_table import ABSENT, Table
+from preheat.adapters.dynamodb_table import Table
 from preheat.agent import Agent, AgentState, Profile
 from preheat.errors import SourceUnavailableError
 from preheat.rows import catalog_document, profile_document
@@ -75,24 +75,11 @@ class AgentRows:
                 catalog_sha=catalog_sha,
             )
             if state != before:
-                self._name(partition, before, state)
+                seen = {"agent_ver": before.agent_ver, "catalog_ver": before.catalog_ver}
+                self._table.commit([self._table.moving((partition, keys.STATE), seen=seen, to=asdict(state))])
             return state
 
         return self._table.until_committed(attempt)
-
-    def _name(self, partition: str, before: AgentState, state: AgentState) -> None:
-        unchanged = "agent_ver = :agent_ver AND catalog_ver = :catalog_ver"
-        seen = {"agent_ver": before.agent_ver, "catalog_ver": before.catalog_ver}
-        self._table.commit(
-            [
-                self._table.putting(
-                    (partition, keys.STATE),
-                    asdict(state),
-                    condition=ABSENT if before == _UNREGISTERED else unchanged,
-                    values={} if before == _UNREGISTERED else seen,
-                )
-            ]
-        )
 
     def _write(self, partition: str, sha256: str, document: bytes) -> None:
         for part, start in enumerate(range(0, len(document), _PART_BYTES)):

@@ -1,8 +1,8 @@
 """Preferences in the records table: one row per key, moved together with the user's counter."""
 
 import json
-from dataclasses import replace
-from typing import TYPE_CHECKING, Final
+from dataclasses import asdict, replace
+from typing import Final
 
 from pydantic import TypeAdapter
 
@@ -14,9 +14,6 @@ from preheat.preferences import Preference, PreferenceValue
 from preheat.rows import value_json
 from preheat.session import TenantId, UserId
 from preheat.stamp import UserState
-
-if TYPE_CHECKING:
-    from mypy_boto3_dynamodb.type_defs import TransactWriteItemTypeDef
 
 _PREFERENCE: Final = TypeAdapter(Preference)
 
@@ -46,7 +43,7 @@ class PreferenceRows:
             fields: Fields = {"key": key, "value": text, "version": after.pref_ver, "updated_at": float(now)}
             condition, values = _as_read(row)
             write = self._table.putting(row_key, fields, condition=condition, values=values)
-            self._table.commit([self._moved(state_key, before, after), write])
+            self._table.commit([self._table.moving(state_key, seen=asdict(before), to=asdict(after)), write])
             return after
 
         return self._table.until_committed(attempt)
@@ -63,19 +60,15 @@ class PreferenceRows:
             after = replace(before, pref_ver=before.pref_ver + 1, forget_ver=before.forget_ver + 1)
             condition, values = _as_read(row)
             write = self._table.deleting(row_key, condition=condition, values=values)
-            self._table.commit([self._moved(state_key, before, after), write])
+            self._table.commit([self._table.moving(state_key, seen=asdict(before), to=asdict(after)), write])
             return after
 
         return self._table.until_committed(attempt)
 
     def _read_state(self, state_key: Key) -> UserState:
-        """Return the counters once more: those read beside a row may be older than the row."""
+        """Return the counters once more: those read beside the row may be older than the row."""
         (row,) = self._table.get(state_key)
         return user_state(row)
-
-    def _moved(self, state_key: Key, before: UserState, after: UserState) -> "TransactWriteItemTypeDef":
-        counters = {"pref_ver": after.pref_ver, "forget_ver": after.forget_ver}
-        return self._table.moving(state_key, counters=counters, guard="pref_ver", seen=before.pref_ver)
 
 
 def _keys(tenant: TenantId, user: UserId, key: str) -> tuple[Key, Key]:

@@ -103,7 +103,7 @@ class DynamoDBRecords:
         """Record a session; return the one already there when the id is known and it has not expired.
 
         Raises:
-            ConflictError: the id belongs to a live session with another agent.
+            SessionTakenError: the id belongs to a live session with another agent.
         """
         return self._sessions.create(scope, warm=warm, now=now, expires_at=expires_at)
 

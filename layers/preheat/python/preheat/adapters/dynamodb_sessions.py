@@ -10,7 +10,7 @@ from pydantic import TypeAdapter, ValidationError
 from preheat import keys, names
 from preheat.adapters.dynamodb_items import Fields, Key, checked
 from preheat.adapters.dynamodb_table import ABSENT, Table
-from preheat.errors import ConflictError, SourceUnavailableError
+from preheat.errors import ConflictError, SessionTakenError, SourceUnavailableError
 from preheat.session import Scope, SessionRecord, TenantId, UserId
 from preheat.stamp import Frozen
 
@@ -34,7 +34,7 @@ class SessionRows:
         A new session starts without a frozen record: the id may have been another agent's before.
 
         Raises:
-            ConflictError: the id belongs to a live session with another agent.
+            SessionTakenError: the id belongs to a live session with another agent.
         """
         record = SessionRecord(scope.session, scope.agent, warm, float(now), float(expires_at))
 
@@ -58,7 +58,7 @@ class SessionRows:
 
         there = self._table.until_committed(attempt)
         if there.agent != scope.agent:
-            raise ConflictError("the session id belongs to a session with another agent")
+            raise SessionTakenError("the session id belongs to a session with another agent")
         return there
 
     def list(self, tenant: TenantId, user: UserId, *, now: float) -> tuple[SessionRecord, ...]:

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import Final
 
 from pydantic import TypeAdapter
@@ -21,7 +21,7 @@ _TURN: Final = TypeAdapter(Turn)
 
 
 class TurnRows:
-    """Appends and reads turns. Every append is guarded by `hist_seq`, which is why rows have no gaps."""
+    """Appends and reads turns. Every append is guarded by the counters, which is why rows have no gaps."""
 
     def __init__(self, table: Table) -> None:
         self._table = table
@@ -42,11 +42,7 @@ class TurnRows:
                 return user_state(state_row)
             before = user_state(state_row)
             after = replace(before, hist_seq=before.hist_seq + len(new))
-            writes = [
-                self._table.moving(
-                    state_key, counters={"hist_seq": after.hist_seq}, guard="hist_seq", seen=before.hist_seq
-                )
-            ]
+            writes = [self._table.moving(state_key, seen=asdict(before), to=asdict(after))]
             for seq, turn in enumerate(new, start=before.hist_seq + 1):
                 id_key = (partition, keys.turn_id_sort(turn.turn_id))
                 writes.append(self._table.putting(id_key, {"seq": seq}, condition=ABSENT))

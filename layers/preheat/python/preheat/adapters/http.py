@@ -12,6 +12,7 @@ from preheat.errors import (
     InvalidInputError,
     NotFoundError,
     PreheatError,
+    SessionTakenError,
 )
 from preheat.session import Principal, TenantId, UserId, checked_id
 
@@ -23,6 +24,7 @@ _STATUS: Final[tuple[tuple[type[PreheatError], int, str], ...]] = (
     (ForbiddenError, 403, "Not allowed"),
     (NotFoundError, 404, "Not found"),
     (ConflictError, 409, "Somebody else wrote first"),
+    (SessionTakenError, 409, "The session id is taken"),
 )
 _UNAVAILABLE: Final = (503, "Cannot be served now")
 

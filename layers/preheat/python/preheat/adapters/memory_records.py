@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from threading import Lock
 
 from preheat.agent import Agent, AgentState, Profile
-from preheat.errors import ConflictError, SourceUnavailableError
+from preheat.errors import SessionTakenError, SourceUnavailableError
 from preheat.history import Turn
 from preheat.ports import NewTurn, Versions
 from preheat.preferences import Preference, PreferenceValue
@@ -164,7 +164,7 @@ class MemoryRecords:
         A new session starts without a frozen record: the id may have been another agent's before.
 
         Raises:
-            ConflictError: the id belongs to a live session with another agent.
+            SessionTakenError: the id belongs to a live session with another agent.
         """
         with self._round_trip("create_session"):
             rows = self._users[scope.tenant, scope.user]
@@ -174,7 +174,7 @@ class MemoryRecords:
                 rows.sessions[scope.session] = there
                 rows.frozen.pop(scope.session, None)
             if there.agent != scope.agent:
-                raise ConflictError("the session id belongs to a session with another agent")
+                raise SessionTakenError("the session id belongs to a session with another agent")
             return there
 
     def list_sessions(self, tenant: TenantId, user: UserId, *, now: float) -> tuple[SessionRecord, ...]:

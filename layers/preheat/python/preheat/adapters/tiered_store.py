@@ -73,8 +73,8 @@ class TieredWarmStore:
     def put(self, entry: Entry, *, now: float) -> bool:
         """Store the entry in every tier unless a newer, live one is there; tell whether any tier stored it.
 
-        The last tier is written first, so that whatever an earlier tier serves can also be found in the one that
-        outlives it.
+        The last tier is written first: whatever an earlier tier serves can also be found in the one that outlives it,
+        and where a later tier holds a newer entry, the earlier ones are spared this one.
 
         Raises:
             EntryTooLargeError: the body is over `preheat.envelope.MAX_BODY_BYTES`.
@@ -84,9 +84,13 @@ class TieredWarmStore:
         faults: list[StoreUnavailableError] = []
         for tier in reversed(self._tiers):
             try:
-                stored = self._ask(tier, partial(tier.store.put, entry, now=now)) or stored
+                taken = self._ask(tier, partial(tier.store.put, entry, now=now))
             except StoreUnavailableError as error:
                 faults.append(error)
+                continue
+            if not taken:
+                break
+            stored = True
         self._raise_if_all_failed(faults)
         return stored
 

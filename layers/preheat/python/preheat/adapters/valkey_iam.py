@@ -40,7 +40,9 @@ class ElastiCacheIamCredentials:
         query = {"Action": "connect", "User": user} | ({"ResourceType": "ServerlessCache"} if serverless else {})
         self._user = user
         self._url = f"{_SCHEME}{cache.lower()}/?{urlencode(query)}"
-        self._signer = RequestSigner(ServiceId(_SERVICE), region, _SERVICE, "v4", credentials, HierarchicalEmitter())
+        # The signer holds its event emitter by a weak reference only.
+        self._events = HierarchicalEmitter()
+        self._signer = RequestSigner(ServiceId(_SERVICE), region, _SERVICE, "v4", credentials, self._events)
 
     def get_credentials(self) -> tuple[str, str]:
         """Return the user's name and a token that is valid for `TOKEN_TTL_S` seconds.

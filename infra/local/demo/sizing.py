@@ -1,0 +1,216 @@
+"""How much of a tenant's data is registered, so that a warm prefix has a wanted number of tokens.
+
+Found by building the very bundle that the functions will build, with the same pure code, and asking the engine's own
+tokenizer for its size. Every part grows in proportion; the last tokens are made up of whole exchanges and preferences.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from infra.local.demo.tenant import TenantData
+from preheat import history
+from preheat.agent import Agent, AgentState, Profile
+from preheat.budget import Budgets
+from preheat.bundle import Bundle, assemble, freeze
+from preheat.catalog import read_catalog
+from preheat.gather import LOOK_BACK_TURNS
+from preheat.history import Turn
+from preheat.preferences import Preference
+from preheat.prefill import RENDERER, Message, prefix_messages
+from preheat.session import AgentId, SessionId
+from preheat.stamp import Stamp
+from preheat.tools import Tool
+
+CountTokens = Callable[[Sequence[Message]], int]
+"""Returns the tokens of a prompt made of these messages, as the engine counts them."""
+
+TOLERANCE: Final = 0.10
+_STEPS: Final = 128
+_SESSION: Final = SessionId("sizing")
+_SMALLEST_MAX_TOKENS: Final = 256
+# One preference is needed to change it; one core tool, to show that tools come first.
+_FEWEST_PREFERENCES: Final = 2
+
+
+class UnreachableSizeError(Exception):
+    """The data cannot make a prefix of the wanted size; `most_tokens` is the nearest it comes to."""
+
+    def __init__(self, wanted_tokens: int, nearest_tokens: int) -> None:
+        super().__init__(f"a prefix of {wanted_tokens} tokens is out of reach, the nearest has {nearest_tokens}")
+        self.wanted_tokens = wanted_tokens
+        self.nearest_tokens = nearest_tokens
+
+
+@dataclass(frozen=True, slots=True)
+class Composition:
+    """How much of each part is registered.
+
+    Attributes:
+        core_tools: How many of the core tools.
+        paragraphs: How many paragraphs of the domain knowledge.
+        preferences: How many preferences.
+        session_tools: How many predicted tools.
+        exchanges: How many of the newest exchanges.
+    """
+
+    core_tools: int
+    paragraphs: int
+    preferences: int
+    session_tools: int
+    exchanges: int
+
+
+@dataclass(frozen=True, slots=True)
+class SizedTenant:
+    """A tenant's data cut to a size.
+
+    Attributes:
+        wanted_tokens: The size asked for.
+        tokens: The size that the engine's tokenizer finds.
+        composition: How much of each part is in it.
+        data: What to register.
+        budgets: What to register it with.
+        bundle: What the functions will build from it.
+    """
+
+    wanted_tokens: int
+    tokens: int
+    composition: Composition
+    data: TenantData
+    budgets: Budgets
+    bundle: Bundle
+
+
+class Sizer:
+    """Cuts one tenant's data to sizes."""
+
+    def __init__(self, data: TenantData, *, count: CountTokens, exchanges: int | None = None) -> None:
+        """Read the data once.
+
+        Args:
+            data: All there is.
+            count: The engine's tokenizer.
+            exchanges: At most this many exchanges; None: as many as a session may start with.
+        """
+        self._data = data
+        self._count = count
+        self._catalog = read_catalog(dict(data.catalog))
+        self._turns = _numbered(data)
+        self._windows = _windows(self._turns, Budgets().tool_output_tokens)[: exchanges + 1 if exchanges else None]
+        if exchanges == 0:
+            self._windows = self._windows[:1]
+        self._paragraphs = [part for part in data.domain_knowledge.split("\n\n") if part.strip()]
+
+    def fit(self, wanted_tokens: int) -> SizedTenant:
+        """Return the data cut to `wanted_tokens`, give or take `TOLERANCE`.
+
+        Raises:
+            UnreachableSizeError: no cut comes that near.
+        """
+        low, high = 0, _STEPS
+        while low < high:
+            middle = (low + high + 1) // 2
+            low, high = (middle, high) if self._tokens(self._share(middle)) <= wanted_tokens else (low, middle - 1)
+        best = self._topped_up(self._share(low), wanted_tokens)
+        sized = self._cut(best, wanted_tokens)
+        if abs(sized.tokens - wanted_tokens) > TOLERANCE * wanted_tokens:
+            raise UnreachableSizeError(wanted_tokens, sized.tokens)
+        return sized
+
+    def _share(self, step: int) -> Composition:
+        """Return the same share of every part; step 0 is the least that makes sense, `_STEPS` is all."""
+        return Composition(
+            core_tools=-(-len(self._data.core_tools) * step // _STEPS),
+            paragraphs=len(self._paragraphs) * step // _STEPS,
+            preferences=max(
+                min(_FEWEST_PREFERENCES, len(self._data.preferences)), len(self._data.preferences) * step // _STEPS
+            ),
+            session_tools=2 * Budgets().session_tools * step // _STEPS,
+            exchanges=(len(self._windows) - 1) * step // _STEPS,
+        )
+
+    def _topped_up(self, start: Composition, wanted_tokens: int) -> Composition:
+        """Add whole exchanges, then preferences, while they come nearer to what is wanted."""
+        best, off = start, abs(self._tokens(start) - wanted_tokens)
+        for grow, most in ((_one_exchange_more, len(self._windows) - 1), (_one_preference_more, self._preferences)):
+            for _ in range(most):
+                candidate = grow(best)
+                if candidate.exchanges >= len(self._windows) or candidate.preferences > self._preferences:
+                    break
+                candidate_off = abs(self._tokens(candidate) - wanted_tokens)
+                if candidate_off >= off:
+                    break
+                best, off = candidate, candidate_off
+        return best
+
+    @property
+    def _preferences(self) -> int:
+        return len(self._data.preferences)
+
+    def _tokens(self, composition: Composition) -> int:
+        return self._cut(composition, 0).tokens
+
+    def _cut(self, composition: Composition, wanted_tokens: int) -> SizedTenant:
+        window = self._windows[composition.exchanges]
+        data = replace(
+            self._data,
+            domain_knowledge="\n\n".join(self._paragraphs[: composition.paragraphs]),
+            core_tools=self._data.core_tools[: composition.core_tools],
+            preferences=self._data.preferences[: composition.preferences],
+        )
+        # Room for the composition with a half to spare: nothing that was counted may be dropped.
+        generous = Budgets(
+            max_tokens=_SMALLEST_MAX_TOKENS * 1024,
+            history_tokens=window.tokens,
+            max_turns=window.turns,
+            session_tools=composition.session_tools,
+        )
+        roomy = _build(data, self._catalog, self._turns, generous)
+        budgets = replace(generous, max_tokens=max(_SMALLEST_MAX_TOKENS, roomy.tokens * 3 // 2))
+        bundle = _build(data, self._catalog, self._turns, budgets)
+        tokens = self._count(prefix_messages(bundle))
+        return SizedTenant(wanted_tokens, tokens, composition, data, budgets, bundle)
+
+
+@dataclass(frozen=True, slots=True)
+class _Window:
+    """What the newest exchanges take together: careful tokens and turns."""
+
+    tokens: int
+    turns: int
+
+
+def _one_exchange_more(composition: Composition) -> Composition:
+    return replace(composition, exchanges=composition.exchanges + 1)
+
+
+def _one_preference_more(composition: Composition) -> Composition:
+    return replace(composition, preferences=composition.preferences + 1)
+
+
+def _numbered(data: TenantData) -> tuple[Turn, ...]:
+    """Return the turns that a session looks back on, numbered as the log will number them."""
+    numbered = [
+        Turn(number, one.turn_id, one.session, one.role, one.content, one.tool_calls, one.tool_call_id)
+        for number, one in enumerate(data.turns, start=1)
+    ]
+    return tuple(numbered[-LOOK_BACK_TURNS:])
+
+
+def _windows(turns: Sequence[Turn], tool_output_tokens: int) -> list[_Window]:
+    """Return the windows of 0, 1, 2, ... newest exchanges."""
+    windows = [_Window(0, 0)]
+    for group in reversed(history.exchanges(turns)):
+        taken = sum(history.turn_tokens(history.trimmed(turn, max_tokens=tool_output_tokens)) for turn in group)
+        windows.append(_Window(windows[-1].tokens + taken, windows[-1].turns + len(group)))
+    return windows
+
+
+def _build(data: TenantData, catalog: Sequence[Tool], turns: Sequence[Turn], budgets: Budgets) -> Bundle:
+    stamp = Stamp(1, 1, 0, len(data.preferences), len(data.turns), "", RENDERER)
+    profile = Profile(data.instructions, data.domain_knowledge, data.core_tools, budgets)
+    agent = Agent(AgentId(data.agent), AgentState(1, 1, "", ""), profile, tuple(catalog))
+    current = [Preference(key, value, 1, 0.0) for key, value in data.preferences]
+    frozen = freeze(agent, stamp, current=current, turns=turns)
+    return assemble(agent, frozen, stamp, session=_SESSION, current=current, turns=turns, now=0.0)

@@ -1,0 +1,64 @@
+"""The commands and environments of the parts."""
+
+import sys
+from pathlib import Path
+
+from infra.local.addresses import Addresses
+from infra.local.environment import ENV_TOKEN_SECRET
+from infra.local.parts import CACHE, GATEWAY, MODEL, Blueprint, Part, StackOptions
+from preheat import names
+
+
+def build(options: StackOptions) -> dict[str, Part]:
+    blueprint = Blueprint(
+        options=options,
+        addresses=Addresses(aws=1, cache=2, model=3, gateway=4),
+        token_secret="hush",
+        parent={"PATH": "/bin"},
+    )
+    return {part.name: part for part in blueprint.parts()}
+
+
+def test_parts__one_worker_for_each_function_that_reads_a_queue(tmp_path: Path) -> None:
+    assert list(build(StackOptions(state_dir=tmp_path))) == [
+        "aws",
+        "model",
+        "gateway",
+        "warm_session",
+        "refresh_preferences",
+        "cache",
+    ]
+
+
+def test_parts__workers_are_capped_by_the_functions_concurrency(tmp_path: Path) -> None:
+    parts = build(StackOptions(state_dir=tmp_path, workers=9))
+    assert [name for name in parts if name.startswith("warm_session")] == ["warm_session", "warm_session-2"]
+
+
+def test_parts__options_of_the_model_are_passed_on(tmp_path: Path) -> None:
+    own_file = build(StackOptions(state_dir=tmp_path, model=Path("own.gguf")))[MODEL]
+    assert own_file.command[:5] == (sys.executable, "-m", "infra.local.model", "--port", "3")
+    assert own_file.command[-2:] == ("--model", "own.gguf")
+    elsewhere = build(StackOptions(state_dir=tmp_path, endpoint="http://host:8000"))[MODEL]
+    assert elsewhere.command[-2:] == ("--endpoint", "http://host:8000")
+    own_server = build(StackOptions(state_dir=tmp_path, model_command=("serve", "--at={port}")))[MODEL]
+    assert own_server.command == ("serve", "--at=3")
+
+
+def test_parts__the_token_secret_is_known_to_the_gateway_alone_and_on_no_command_line(tmp_path: Path) -> None:
+    parts = build(StackOptions(state_dir=tmp_path))
+    assert [name for name, part in parts.items() if ENV_TOKEN_SECRET in part.environment] == [GATEWAY]
+    assert not any("hush" in word for part in parts.values() for word in part.command)
+
+
+def test_parts__the_cache_listens_here_alone_and_keeps_nothing(tmp_path: Path) -> None:
+    command = " ".join(build(StackOptions(state_dir=tmp_path))[CACHE].command)
+    assert "--bind 127.0.0.1" in command
+    assert "--save  " in command
+    assert "--appendonly no" in command
+
+
+def test_parts__a_worker_has_the_environment_of_its_function(tmp_path: Path) -> None:
+    environment = build(StackOptions(state_dir=tmp_path))[names.WARM_SESSION].environment
+    assert environment["AWS_LAMBDA_FUNCTION_NAME"] == names.WARM_SESSION
+    assert environment[names.ENV_DEAD_LETTER_URL].endswith(names.WARM_DEAD_LETTERS)

@@ -46,6 +46,7 @@ def read(request: Request, body: bytes, *, request_id: str, accepted_ms: float) 
         sampling=Sampling(max_tokens=call.max_tokens, temperature=call.temperature),
         request_id=checked_id(given_id, field="idempotency-key") if given_id else request_id,
         accepted_ms=accepted_ms,
+        repeatable=given_id is not None,
     )
 
 

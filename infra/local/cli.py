@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 import typer
 
+from infra.local.commands.env import env
 from infra.local.commands.token import token
 from infra.local.commands.up import up
 
@@ -17,6 +18,7 @@ app = typer.Typer(
 )
 app.command()(up)
 app.command()(token)
+app.command()(env)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

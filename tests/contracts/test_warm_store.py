@@ -3,8 +3,10 @@
 import itertools
 import random
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from dataclasses import replace
 from typing import Final
 
@@ -18,43 +20,28 @@ from preheat.keys import WarmKey
 from preheat.ports import Entry
 from preheat.session import AgentId, Scope, SessionId, TenantId, UserId
 from tests.contracts.warm_tiers import Tier, dynamodb_tier, memory_tier, tiered, valkey_tier
-from tests.servers import RunningValkey
 
 NOW: Final = 1_800_000_000.25
 THREADS: Final = 8
 _TENANTS: Final = itertools.count(1)
-_STORES: Final = ("memory", "dynamodb", "valkey", "valkey-cluster", "tiered")
 
 
-@pytest.fixture(scope="module")
-def dynamodb() -> Iterator[Tier]:
-    with dynamodb_tier() as tier:
-        yield tier
-
-
-@pytest.fixture(scope="module")
-def valkey(valkey_server: RunningValkey) -> Iterator[Tier]:
-    with valkey_tier([valkey_server], cluster=False) as tier:
-        yield tier
-
-
-@pytest.fixture(scope="module")
-def cluster(valkey_cluster: tuple[RunningValkey, ...]) -> Iterator[Tier]:
-    with valkey_tier(valkey_cluster, cluster=True) as tier:
-        yield tier
-
-
-@pytest.fixture(params=_STORES)
-def tier(request: pytest.FixtureRequest) -> Tier:
-    """Every store in turn; the servers behind it start when first asked for."""
-    makers: dict[str, Callable[[], Tier]] = {
-        "memory": memory_tier,
-        "dynamodb": lambda: request.getfixturevalue("dynamodb"),
-        "valkey": lambda: request.getfixturevalue("valkey"),
-        "valkey-cluster": lambda: request.getfixturevalue("cluster"),
-        "tiered": lambda: tiered(request.getfixturevalue("valkey"), request.getfixturevalue("dynamodb")),
-    }
-    return makers[str(request.param)]()
+@pytest.fixture(scope="module", params=["memory", "dynamodb", "valkey", "valkey-cluster", "tiered"])
+def tier(request: pytest.FixtureRequest) -> Iterator[Tier]:
+    """Every store in turn; a server behind it starts when it is first asked for."""
+    with ExitStack() as opened:
+        makers: dict[str, Callable[[], Tier]] = {
+            "memory": memory_tier,
+            "dynamodb": lambda: opened.enter_context(dynamodb_tier()),
+            "valkey": lambda: opened.enter_context(
+                valkey_tier([request.getfixturevalue("valkey_server")], cluster=False)
+            ),
+            "valkey-cluster": lambda: opened.enter_context(
+                valkey_tier(request.getfixturevalue("valkey_cluster"), cluster=True)
+            ),
+            "tiered": lambda: tiered(makers["valkey"](), makers["dynamodb"]()),
+        }
+        yield makers[str(request.param)]()
 
 
 @pytest.fixture
@@ -179,11 +166,16 @@ def test_add__stores_once_until_expiry(tier: Tier, key: WarmKey) -> None:
 
 @pytest.mark.usefixtures("restless")
 def test_add__one_of_many_threads_wins(tier: Tier, tenant: TenantId) -> None:
+    together = threading.Barrier(THREADS)
+
+    def add(entry: Entry) -> bool:
+        together.wait(10)
+        return tier.store.add(entry, now=NOW)
+
     with ThreadPoolExecutor(THREADS) as pool:
         for round_number in range(20):
             entry = _entry(_key(tenant, session=f"s{round_number}"))
-            won = list(pool.map(lambda _, one=entry: tier.store.add(one, now=NOW), range(THREADS)))
-            assert won.count(True) == 1
+            assert list(pool.map(add, [entry] * THREADS)).count(True) == 1
 
 
 def test_delete__removes_what_is_there_and_nothing_else(tier: Tier, tenant: TenantId) -> None:
@@ -289,7 +281,7 @@ def test_any_sequence__every_tier_does_what_the_fake_does(tier: Tier, tenant: Te
     dice, fake, now = _dice(11), MemoryWarmStore(), NOW
     kept = [_key(tenant, session=f"kept{n}") for n in range(3)]
     claimed = [_key(tenant, session=f"claimed{n}") for n in range(3)]
-    for step in range(100):
+    for step in range(60):
         now += dice.choice((0.0, 0.001, 0.5, 3.0))
         entry = _entry(
             WarmKey(""), order=dice.randrange(6), body=b"%d" % step, ttl_s=now - NOW + dice.choice((1, 4.25))

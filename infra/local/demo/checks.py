@@ -9,6 +9,7 @@ from infra.local.demo.engine_relay import EngineCall
 from infra.local.demo.freshness import Freshness
 from infra.local.demo.outage import Outage
 from infra.local.demo.pairs import Pair
+from infra.local.demo.sizing import TOLERANCE, SizedTenant, UnreachableSizeError
 from preheat.prefill import HONOURED_SHARE, honoured
 
 # A salted prompt may share the template's first tokens, and by chance one or two more with another salt.
@@ -22,6 +23,17 @@ class Check:
     name: str
     held: bool
     seen: str
+
+
+def size_check(sized: Sequence[SizedTenant], out_of_reach: Sequence[UnreachableSizeError], *, may_miss: bool) -> Check:
+    """Check that every size asked for was reached. `may_miss`: the data is the caller's and may be too little."""
+    reached = ", ".join(f"{one.tokens:,} for {one.wanted_tokens:,}" for one in sized)
+    missed = ", ".join(f"{one.wanted_tokens:,}" for one in out_of_reach)
+    return Check(
+        f"every prefix has the size asked for, within {TOLERANCE:.0%}",
+        held=may_miss or not out_of_reach,
+        seen=f"{reached} tokens" + (f"; out of reach: {missed}" if missed else ""),
+    )
 
 
 def pair_checks(pairs: Sequence[Pair], *, template_tokens: int) -> tuple[Check, ...]:

@@ -5,7 +5,7 @@ take turns in going first. A side's clock starts when the message is submitted; 
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import median
 from typing import Final, Literal
 
@@ -109,6 +109,21 @@ def warm_up(stage: Stage, api: TenantApi, sized: SizedTenant, *, tell: Tell) -> 
     view, took_ms = api.await_warm(SESSION, timeout_s=stage.warm_timeout_s)
     stage.await_quiet()
     return view, took_ms
+
+
+def rehearse(stage: Stage, sized: SizedTenant, *, tell: Tell) -> None:
+    """Warm and ask once with next to nothing, so that no measured call is the first of its process.
+
+    Raises:
+        CallFailedError: the API refused a call.
+        WarmUpError: the session did not become warm.
+        NotQuietError: background work did not end.
+    """
+    least = replace(sized.data, domain_knowledge="", core_tools=(), preferences=(), turns=())
+    with stage.tenant("rehearsal") as api:
+        api.load(least, replace(sized.budgets, session_tools=0, history_tokens=0, max_turns=0))
+        warm_up(stage, api, sized, tell=tell)
+        api.ask(least, SESSION, question=sized.data.question(0), max_tokens=1)
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,7 +24,7 @@ class Row:
 
 
 def rows(pairs: Sequence[Pair]) -> list[Row]:
-    """Return two rows per size. Times are those of the median answer, in milliseconds, and add up to its first token."""
+    """Return two rows per size. Times are those of the median answer, in milliseconds, and add up to its TTFT."""
     made = []
     for summary in summarise(pairs):
         made.append(_row(pairs, summary, "cold"))

@@ -5,6 +5,8 @@
 - `POST /tokenize` with `{"messages": [...]}` or `{"text": "..."}`: `{"tokens": n}`. `GET /engine`: what the engine is.
 """
 
+import logging
+import traceback
 from dataclasses import asdict
 from functools import partial
 from typing import Annotated, Self
@@ -26,9 +28,12 @@ from infra.local.model.contract import (
     is_warm_up,
     unknown_endpoint,
 )
-from infra.local.model.errors import ModelServerError, refusal
+from infra.local.model.errors import ModelServerError, ServiceError, refusal
 from infra.local.model.exchange import Exchange, Framing
 from infra.local.model.serving import Container
+
+logger = logging.getLogger(__name__)
+_INTERNAL = ServiceError("InternalFailure", 500, "An internal failure occurred.")
 
 
 class _Countable(BaseModel):
@@ -82,7 +87,11 @@ def make_app(container: Container, *, endpoint_name: str) -> Starlette:
             Route("/engine", engine, methods=["GET"]),
             Route("/tokenize", tokenize, methods=["POST"]),
         ],
-        exception_handlers={ModelServerError: _in_words_of_the_route, ClientDisconnect: _nobody_there},
+        exception_handlers={
+            ModelServerError: _in_words_of_the_route,
+            ClientDisconnect: _nobody_there,
+            Exception: _failed,
+        },
     )
 
 
@@ -112,7 +121,14 @@ async def _count(container: Container, raw: bytes) -> int:
 
 async def _in_words_of_the_route(request: Request, error: Exception) -> Response:
     respond = endpoint_response if request.url.path.startswith("/endpoints/") else container_response
-    return respond(error if isinstance(error, ModelServerError) else ModelServerError())
+    return respond(error if isinstance(error, ModelServerError) else _INTERNAL)
+
+
+async def _failed(request: Request, error: Exception) -> Response:
+    """Log a fault of this server by the type of the error: its text could hold a prompt."""
+    where = "".join(traceback.format_tb(error.__traceback__))
+    logger.error("a call failed: %s\n%s", type(error).__name__, where)
+    return await _in_words_of_the_route(request, error)
 
 
 async def _nobody_there(_: Request, __: Exception) -> Response:

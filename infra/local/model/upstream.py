@@ -8,13 +8,14 @@ from typing import Final
 
 import httpx
 
-from infra.local.model.errors import BrokenStreamError, ContainerError, refusal
+from infra.local.model.errors import BrokenStreamError, ContainerError, StartError, refusal
 from infra.local.model.sse import split_events
 
 CHAT_PATH: Final = "/v1/chat/completions"
 _JSON: Final = {"content-type": "application/json"}
 # SageMaker ends a stream after eight minutes.
 _TIMEOUT: Final = httpx.Timeout(480.0, connect=5.0)
+# No connection is used twice: llama.cpp closes idle ones, and a call that meets the closing fails (ran: 1 in 30).
 # Closing sends a reset, so that the engine's next write to a dropped call fails: it stops a batch earlier.
 _RESET_ON_CLOSE: Final = (socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
 
@@ -23,12 +24,18 @@ def engine_client(url: str, *, reset_on_close: bool) -> httpx.AsyncClient:
     """Return a client for the engine at `url`, its OpenAI base without `/v1`.
 
     Proxies of the environment are not used.
+
+    Raises:
+        StartError: `url` is not one.
     """
     transport = httpx.AsyncHTTPTransport(
-        limits=httpx.Limits(max_connections=None, max_keepalive_connections=16),
+        limits=httpx.Limits(max_connections=None, max_keepalive_connections=0),
         socket_options=[_RESET_ON_CLOSE] if reset_on_close else None,
     )
-    return httpx.AsyncClient(base_url=url, transport=transport, timeout=_TIMEOUT, trust_env=False)
+    try:
+        return httpx.AsyncClient(base_url=url, transport=transport, timeout=_TIMEOUT, trust_env=False)
+    except httpx.InvalidURL as error:
+        raise StartError(f"not a URL: {url}") from error
 
 
 async def post_json(client: httpx.AsyncClient, path: str, *, body: bytes) -> bytes:

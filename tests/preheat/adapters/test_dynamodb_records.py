@@ -4,10 +4,10 @@ import gzip
 import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 import pytest
-from botocore.exceptions import ClientError, ConnectTimeoutError, EndpointConnectionError
+from botocore.exceptions import ConnectTimeoutError, EndpointConnectionError
 
 from preheat.adapters.dynamodb_records import DynamoDBRecords
 from preheat.agent import AgentState, Profile
@@ -15,19 +15,15 @@ from preheat.budget import Budgets
 from preheat.errors import ConflictError, SourceUnavailableError
 from preheat.ports import NewTurn
 from preheat.preferences import Preference
-from preheat.rows import catalog_document, profile_document
 from preheat.session import AgentId, Scope, SessionId, TenantId, UserId
 from preheat.stamp import Frozen, Stamp, UserState
 from preheat.tools import Tool
-
-if TYPE_CHECKING:
-    from mypy_boto3_dynamodb import DynamoDBClient
+from tests.scripted_dynamodb import NOTHING, TABLE, Answer, ScriptedClient, records_on, refusal, rows
 
 TENANT = TenantId("acme")
 USER = UserId("ada")
 AGENT = AgentId("support")
 SCOPE = Scope(TENANT, USER, AGENT, SessionId("s-1"))
-TABLE = "records"
 AGENT_PK, USER_PK = "T#acme#A#support", "T#acme#U#ada"
 KEYS = [
     {"pk": {"S": AGENT_PK}, "sk": {"S": "STATE"}},
@@ -35,54 +31,10 @@ KEYS = [
     {"pk": {"S": USER_PK}, "sk": {"S": "SESSION#s-1"}},
 ]
 USER_STATE = {**KEYS[1], "forget_ver": {"N": "1"}, "pref_ver": {"N": "5"}, "hist_seq": {"N": "7"}}
-NOTHING: Mapping[str, object] = {"Responses": {TABLE: []}, "UnprocessedKeys": {}}
 PROFILE = Profile("Be brief.")
 TOOLS = (Tool("crm/find", "finds", "{}"),)
 
-Answer = Mapping[str, object] | Exception
 Call = Callable[[DynamoDBRecords], object]
-
-
-class ScriptedClient:
-    """Gives the answers of its script one after the other, the last one for ever, and keeps what it was asked."""
-
-    def __init__(self, *script: Answer) -> None:
-        self._script = list(script)
-        self.calls: list[tuple[str, dict[str, object]]] = []
-
-    def __getattr__(self, name: str) -> Callable[..., Mapping[str, object]]:
-        def call(**arguments: object) -> Mapping[str, object]:
-            self.calls.append((name, arguments))
-            answer = self._script.pop(0) if len(self._script) > 1 else self._script[0]
-            if isinstance(answer, Exception):
-                raise answer
-            return answer
-
-        return call
-
-    def named(self) -> list[str]:
-        return [name for name, _ in self.calls]
-
-
-def records_on(client: ScriptedClient, *, waits: list[float] | None = None) -> DynamoDBRecords:
-    kept = [] if waits is None else waits
-    return DynamoDBRecords(cast("DynamoDBClient", client), table=TABLE, sleep=kept.append)
-
-
-def rows(*items: Mapping[str, object]) -> Answer:
-    return {"Responses": {TABLE: list(items)}, "UnprocessedKeys": {}}
-
-
-def refusal(code: str, *reasons: str) -> ClientError:
-    answer = {
-        "Error": {"Code": code, "Message": "a stored secret"},
-        **({"CancellationReasons": [{"Code": reason} for reason in reasons]} if reasons else {}),
-    }
-    return ClientError(answer, "Operation")  # type: ignore[arg-type]  # a plain dictionary of the same shape
-
-
-def blob(document: bytes) -> Answer:
-    return {"Items": [{"body": {"B": gzip.compress(document)}}]}
 
 
 def set_units(records: DynamoDBRecords) -> object:
@@ -229,78 +181,6 @@ def test_set_preference__a_throttled_transaction_is_an_outage_and_not_tried_agai
         set_units(records_on(client))
 
     assert len(client.calls) == 2
-
-
-def test_load_agent__a_second_load_makes_no_call() -> None:
-    profile, catalog = profile_document(PROFILE), catalog_document(TOOLS)
-    state = AgentState(1, 1, hashlib.sha256(profile).hexdigest(), hashlib.sha256(catalog).hexdigest())
-    client = ScriptedClient(blob(profile), blob(catalog))
-    records = records_on(client)
-
-    first = records.load_agent(TENANT, AGENT, state=state)
-    again = records.load_agent(TENANT, AGENT, state=AgentState(5, 6, state.profile_sha, state.catalog_sha))
-
-    assert client.named() == ["query", "query"]
-    assert (first.profile, first.catalog) == (again.profile, again.catalog) == (PROFILE, TOOLS)
-    assert again.state.agent_ver == 5
-
-
-def test_load_agent__another_tenants_documents_are_not_taken_from_memory() -> None:
-    profile, catalog = profile_document(PROFILE), catalog_document(TOOLS)
-    state = AgentState(1, 1, hashlib.sha256(profile).hexdigest(), hashlib.sha256(catalog).hexdigest())
-    client = ScriptedClient(blob(profile), blob(catalog), {"Items": []})
-    records = records_on(client)
-    records.load_agent(TENANT, AGENT, state=state)
-
-    with pytest.raises(SourceUnavailableError):
-        records.load_agent(TenantId("other"), AGENT, state=state)
-
-
-@pytest.mark.parametrize(
-    "answer",
-    [
-        {"Items": []},
-        {"Items": [{"body": {"B": b"not gzip"}}]},
-        {"Items": [{"body": {"B": gzip.compress(b'{"instructions":1}')[:-4]}}]},
-        blob(b'{"instructions":"another document"}'),
-        blob(b'{"instructions":1}'),
-    ],
-    ids=["missing", "not gzip", "cut off", "another hash", "another schema"],
-)
-def test_load_agent__harmed_documents_are_an_outage(answer: Answer) -> None:
-    state = AgentState(1, 1, hashlib.sha256(b'{"instructions":1}').hexdigest(), "c")
-
-    with pytest.raises(SourceUnavailableError):
-        records_on(ScriptedClient(answer)).load_agent(TENANT, AGENT, state=state)
-
-
-def test_put_agent__documents_are_written_in_parts_before_the_state_names_them() -> None:
-    noise = [hashlib.shake_256(b"%d" % number).hexdigest(700) for number in range(500)]
-    catalog = [Tool(f"big/{number}", text, "{}") for number, text in enumerate(noise)]
-    client = ScriptedClient(NOTHING)
-
-    records_on(client).put_agent(TENANT, AGENT, profile=PROFILE, catalog=catalog)
-
-    parts = [cast("Mapping[str, Mapping[str, str]]", call["Item"]) for name, call in client.calls if name == "put_item"]
-    assert client.named() == ["batch_get_item", *["put_item"] * 4, "batch_get_item", "transact_write_items"]
-    catalog_sha = hashlib.sha256(catalog_document(catalog)).hexdigest()
-    assert [part["sk"]["S"] for part in parts[1:]] == [f"BLOB#{catalog_sha}#{number:03d}" for number in range(3)]
-    assert all(len(part["body"]["B"]) <= 301_000 for part in parts)
-
-
-def test_put_agent__equal_documents_cost_no_write() -> None:
-    state = {
-        **KEYS[0],
-        "agent_ver": {"N": "3"},
-        "catalog_ver": {"N": "2"},
-        "profile_sha": {"S": hashlib.sha256(profile_document(PROFILE)).hexdigest()},
-        "catalog_sha": {"S": hashlib.sha256(catalog_document(TOOLS)).hexdigest()},
-    }
-    client = ScriptedClient(rows(state))
-
-    records_on(client).put_agent(TENANT, AGENT, profile=PROFILE, catalog=TOOLS)
-
-    assert set(client.named()) == {"batch_get_item"}
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ The versions and the cache are read side by side. Equal versions are served as t
 read again; what cannot be verified is left out and named. Only the engine itself can make an answer fail.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from preheat import keys, prefill
@@ -37,6 +37,7 @@ class AnswerRequest:
         new: The messages since the last answer, oldest first, at least one.
         sampling: How to generate.
         request_id: Makes saving the turns idempotent.
+        repeatable: The caller chose the id and may send it again, so its turns may be on record already.
         accepted_ms: When the request came in, on the clock's monotonic scale.
     """
 
@@ -45,6 +46,7 @@ class AnswerRequest:
     sampling: Sampling
     request_id: str
     accepted_ms: float
+    repeatable: bool = False
 
 
 def answer(request: AnswerRequest, ports: Ports) -> Iterator[Delta | AnswerReport]:
@@ -176,11 +178,13 @@ def _save(
         new.append(NewTurn(f"{request.request_id}-answer", scope.session, "assistant", text))
     try:
         state = ports.records.append_turns(scope.tenant, scope.user, turns=new)
-    except (ConflictError, SourceUnavailableError):
+    except (ConflictError, InvalidInputError, SourceUnavailableError):
         return 0, ("turns_not_saved",)
     before = served.bundle
     plain = text and all(one.role == "user" for one in request.new)
     if before is None or not plain or _moved_otherwise(before, state, added=len(new)):
+        return state.hist_seq, ()
+    if request.repeatable and not _are_newest(new, scope, before, ports):
         return state.hist_seq, ()
     stamp = replace(before.stamp, hist_seq=state.hist_seq)
     turns = [
@@ -214,3 +218,12 @@ def _moved_otherwise(before: Bundle, state: UserState, *, added: int) -> bool:
         stamp.pref_ver,
         stamp.hist_seq + added,
     )
+
+
+def _are_newest(new: Sequence[NewTurn], scope: Scope, before: Bundle, ports: Ports) -> bool:
+    """Tell whether exactly these turns follow the bundle's: a repeated request adds none, others may have."""
+    try:
+        rows = ports.records.turns_from(scope.tenant, scope.user, first_seq=before.stamp.hist_seq + 1)
+    except SourceUnavailableError:
+        return False
+    return [turn.turn_id for turn in rows] == [turn.turn_id for turn in new]

@@ -91,12 +91,14 @@ def freeze(
     room = max(0, budgets.max_tokens - kept_whole_tokens(agent, current))
     selection = tools.select(agent.catalog, turns, count=budgets.session_tools, core=core)
     chosen, room = _that_fit(selection.names, {tool.name: tool for tool in agent.catalog}, room)
-    first_seq = history.recent_window(
-        turns,
-        max_tokens=min(budgets.history_tokens, room),
-        max_turns=budgets.max_turns,
-        tool_output_tokens=budgets.tool_output_tokens,
-    )
+    first_seq = stamp.hist_seq + 1
+    if turns:
+        first_seq = history.recent_window(
+            turns,
+            max_tokens=min(budgets.history_tokens, room),
+            max_turns=budgets.max_turns,
+            tool_output_tokens=budgets.tool_output_tokens,
+        )
     return Frozen(
         stamp=stamp,
         generation=generation,
@@ -238,12 +240,12 @@ def _turns_section(turns: Sequence[Turn], budgets: Budgets, versions: str, now: 
         for exchange in history.exchanges(turns)
         for turn in exchange
     ]
-    content = "\n".join(_turn_line(turn) for turn in kept)
-    return _section("recent_turns", content, versions, now, _turns_why(len(kept)))
+    return _section_of_turns([_turn_line(turn) for turn in kept], sum(map(history.turn_tokens, kept)), versions, now)
 
 
-def _turns_why(count: int) -> str:
-    return f"the last {count} turns, whole call and result pairs"
+def _section_of_turns(lines: Sequence[str], tokens: int, versions: str, now: float) -> Section:
+    why = f"the last {len(lines)} turns, whole call and result pairs"
+    return replace(_section("recent_turns", "\n".join(lines), versions, now, why), tokens=tokens)
 
 
 def _turn_line(turn: Turn) -> str:
@@ -291,8 +293,8 @@ def with_appended(bundle: Bundle, stamp: Stamp, *, turns: Sequence[Turn], now: f
 
     Gives the bytes that `with_turns` would give from all the rows, without reading them.
     """
-    old = next((section.content for section in bundle.sections if section.name == "recent_turns"), "")
-    content = "\n".join(part for part in (old, *map(_turn_line, turns)) if part)
-    grown = _section("recent_turns", content, str(stamp), now, _turns_why(content.count("\n") + 1))
+    old = next((section for section in bundle.sections if section.name == "recent_turns"), None)
+    lines = [*(old.content.split("\n") if old else ()), *map(_turn_line, turns)]
+    tokens = (old.tokens if old else 0) + sum(map(history.turn_tokens, turns))
     kept = [section for section in bundle.sections if section.name != "recent_turns"]
-    return replace(bundle, stamp=stamp, sections=(*kept, grown))
+    return replace(bundle, stamp=stamp, sections=(*kept, _section_of_turns(lines, tokens, str(stamp), now)))

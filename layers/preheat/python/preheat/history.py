@@ -16,7 +16,7 @@ Role = Literal["user", "assistant", "tool"]
 # Share of a trimmed output that its head keeps; the tail gets the rest.
 _HEAD_SHARE: Final = 0.6
 # What stands around a tool's result, and around each call's name and arguments, when they are written as text.
-_TOKENS_PER_RESULT: Final = 12
+_TOKENS_PER_RESULT: Final = 20
 _TOKENS_PER_CALL: Final = 24
 
 

@@ -83,9 +83,9 @@ def receipt_key(scope: Scope, *, model: str, renderer: str) -> WarmKey:
     return _warm("receipt", scope, model, renderer)
 
 
-def claim_key(scope: Scope, *, stamp: str) -> WarmKey:
-    """Key of the one flight allowed per session and stamp."""
-    return _warm("claim", scope, stamp)
+def claim_key(scope: Scope, *, model: str, renderer: str, stamp: str) -> WarmKey:
+    """Key of the one flight allowed per session, model, renderer and stamp."""
+    return _warm("claim", scope, model, renderer, stamp)
 
 
 def tenant_salt(tenant: TenantId) -> str:

@@ -1,4 +1,4 @@
-"""What the use cases need from the outside, as protocols. Each port has a fake that ships in `preheat.adapters.memory`.
+"""What the use cases need from the outside, as protocols. The fakes ship too, in `preheat.adapters.memory_*`.
 
 Errors are those of `preheat.errors`; an adapter lets no vendor error through. Times named `now` are epoch seconds.
 """

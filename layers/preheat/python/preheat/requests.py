@@ -4,6 +4,7 @@ import json
 from typing import Annotated, Any, Final, Literal, Self, TypeVar
 
 from pydantic import (
+    AfterValidator,
     BaseModel,
     ConfigDict,
     Field,
@@ -16,22 +17,30 @@ from pydantic import (
 from preheat.budget import Budgets
 from preheat.errors import BodyTooLargeError, InvalidInputError
 from preheat.preferences import PreferenceValue
+from preheat.rows import MAX_TEXT_BYTES, MAX_TURNS
 from preheat.session import ID_PATTERN
 
 Id = Annotated[str, Field(pattern=ID_PATTERN)]
 PREFERENCE_KEY_PATTERN: Final = r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$"
 MAX_BODY_BYTES: Final = 1_048_576
-MAX_TURNS: Final = 40
-MAX_TURN_CHARACTERS: Final = 300_000
 
 
 _DEFAULTS: Final = Budgets()
 
 
+def _within_bytes(text: str) -> str:
+    if len(text.encode()) > MAX_TEXT_BYTES:
+        raise ValueError(f"must be at most {MAX_TEXT_BYTES} bytes in UTF-8")
+    return text
+
+
+BoundedText = Annotated[str, AfterValidator(_within_bytes)]
+
+
 class Call(BaseModel):
     """Base of the calls: frozen, and nothing beyond what is named."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
 
 class BudgetsCall(Call):
@@ -68,7 +77,7 @@ TextList = Annotated[tuple[Annotated[str, Field(max_length=200)], ...], Field(mi
 class PreferenceCall(Call):
     """PUT /v1/users/{user}/preferences/{key}."""
 
-    value: Text | bool | int | Annotated[float, Field(allow_inf_nan=False)] | TextList
+    value: Text | bool | int | float | TextList
 
     @field_validator("value", mode="wrap")
     @classmethod
@@ -101,10 +110,18 @@ class TurnPart(Call):
 
     id: Id
     role: Literal["user", "assistant", "tool"]
-    content: Annotated[str, Field(max_length=MAX_TURN_CHARACTERS)] = ""
+    content: BoundedText = ""
     tool_calls: Annotated[tuple[ToolCallPart, ...], Field(max_length=32)] = ()
     tool_call_id: Id | None = None
     session: Id | None = None
+
+    @model_validator(mode="after")
+    def _fits_its_role(self) -> Self:
+        if self.tool_calls and self.role != "assistant":
+            raise ValueError("only an assistant's turn has tool_calls")
+        if (self.tool_call_id is not None) != (self.role == "tool"):
+            raise ValueError("a tool's turn, and no other, has a tool_call_id")
+        return self
 
 
 class TurnsCall(Call):
@@ -126,7 +143,7 @@ class MessagePart(Call):
     """One new message of a chat call."""
 
     role: Literal["user", "tool"]
-    content: Annotated[str, Field(min_length=1, max_length=MAX_TURN_CHARACTERS)]
+    content: Annotated[BoundedText, Field(min_length=1)]
     tool_call_id: Id | None = None
 
 
@@ -153,7 +170,8 @@ def parse(shape: type[Parsed], body: str | bytes | None) -> Parsed:
         InvalidInputError: not JSON, or not of this shape; `field` names the first fault.
         BodyTooLargeError: over `MAX_BODY_BYTES`.
     """
-    if len(body or b"") > MAX_BODY_BYTES:
+    size_bytes = len(body.encode(errors="replace")) if isinstance(body, str) else len(body or b"")
+    if size_bytes > MAX_BODY_BYTES:
         raise BodyTooLargeError(f"the body is over {MAX_BODY_BYTES} bytes")
     try:
         return shape.model_validate_json(body or b"")
@@ -172,5 +190,5 @@ def parse_value(shape: type[Parsed], value: object) -> Parsed:
 def _named(error: ValidationError) -> InvalidInputError:
     first = error.errors(include_url=False, include_input=False, include_context=False)[0]
     field = ".".join(map(str, first["loc"])) or "body"
-    message = "must be JSON" if first["type"] == "json_invalid" else first["msg"]
+    message = "must be JSON" if first["type"] == "json_invalid" else first["msg"].removeprefix("Value error, ")
     return InvalidInputError(message, field=field)

@@ -6,7 +6,8 @@ from typing import TypeVar
 
 from preheat import keys
 from preheat.bundle import Bundle
-from preheat.errors import EntryCorruptError
+from preheat.errors import EntryCorruptError, StoreUnavailableError
+from preheat.keys import WarmKey
 from preheat.ports import Entry, Ports
 from preheat.prefill import RENDERER, Receipt
 from preheat.session import Scope
@@ -73,14 +74,18 @@ def claim(scope: Scope, bundle: Bundle, ports: Ports) -> bool:
         StoreUnavailableError: the deciding tier could not be reached, so nobody may fly.
     """
     now = ports.clock.now()
-    key = keys.claim_key(scope, stamp=str(bundle.stamp))
-    return ports.store.add(Entry(key, bundle.stamp.order, b"", now + ports.limits.claim_ttl_s), now=now)
+    entry = Entry(_claim_key(scope, bundle), bundle.stamp.order, b"", now + ports.limits.claim_ttl_s)
+    return ports.store.add(entry, now=now)
 
 
 def release(scope: Scope, bundle: Bundle, ports: Ports) -> None:
-    """Give the flight back, so that a retry may take it.
+    """Give the flight back, so that a retry may take it. Where a tier cannot be reached, the claim ends by its TTL."""
+    try:
+        ports.store.delete((_claim_key(scope, bundle),))
+    except StoreUnavailableError:
+        return
 
-    Raises:
-        StoreUnavailableError: a tier could not be reached; the claim ends by its TTL.
-    """
-    ports.store.delete((keys.claim_key(scope, stamp=str(bundle.stamp)),))
+
+def _claim_key(scope: Scope, bundle: Bundle) -> WarmKey:
+    stamp = bundle.stamp
+    return keys.claim_key(scope, model=stamp.model, renderer=stamp.renderer, stamp=str(stamp))

@@ -2,10 +2,13 @@
 
 import json
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
+from botocore.eventstream import ParserError
 from botocore.exceptions import BotoCoreError, ClientError, EventStreamError
+from urllib3.exceptions import HTTPError
 
 from preheat import names
 from preheat.errors import EndpointError, EndpointRefusedError, EndpointUnavailableError
@@ -47,6 +50,8 @@ class SageMakerEndpoint:
             raise _translated(error) from error
         except ValueError as error:
             raise EndpointUnavailableError("the endpoint's answer is not JSON") from error
+        if not isinstance(answer, dict) or "error" in answer:
+            raise EndpointUnavailableError("the endpoint's answer is no completion")
         return Prefilled(_usage(answer.get("usage")), response.get("InvokedProductionVariant", ""))
 
     def generate(self, request: EngineRequest) -> Iterator[Delta | Finished]:
@@ -54,9 +59,12 @@ class SageMakerEndpoint:
         try:
             response = self._connect().invoke_endpoint_with_response_stream(**self._call(request))
             engine_id = response.get("InvokedProductionVariant", "")
-            parts = (event["PayloadPart"]["Bytes"] for event in response["Body"] if "PayloadPart" in event)
-            yield from _items(_events(parts), engine_id)
-        except (ClientError, BotoCoreError) as error:
+            # Closing frees the engine when nobody reads on.
+            with closing(response["Body"]) as stream:
+                parts = (event["PayloadPart"]["Bytes"] for event in stream if "PayloadPart" in event)
+                yield from _items(_events(parts), engine_id)
+        except (ClientError, BotoCoreError, ParserError, HTTPError) as error:
+            # The last two: botocore lets through what its parser and its HTTP library raise on an open stream.
             raise _translated(error) from error
 
     def _call(self, request: EngineRequest) -> dict[str, Any]:
@@ -93,33 +101,42 @@ def _parsed(data: bytes) -> dict[str, Any]:
 
 
 def _items(events: Iterator[dict[str, Any]], engine_id: str) -> Iterator[Delta | Finished]:
-    usage: Mapping[str, Any] | None = None
+    usage: object = None
     finish_reason = ""
     for event in events:
         usage = event.get("usage") or usage
-        for choice in event.get("choices") or ():
-            finish_reason = choice.get("finish_reason") or finish_reason
-            text = (choice.get("delta") or {}).get("content")
-            if text:
+        choices = event.get("choices")
+        for choice in map(_mapping, choices if isinstance(choices, list) else ()):
+            finish_reason = str(choice.get("finish_reason") or finish_reason)
+            text = _mapping(choice.get("delta")).get("content")
+            if isinstance(text, str) and text:
                 yield Delta(text)
     if not finish_reason:
         raise EndpointUnavailableError("the stream ended before the answer did")
     yield Finished(_usage(usage), engine_id, finish_reason)
 
 
-def _usage(usage: Mapping[str, Any] | None) -> Usage:
-    counts = usage or {}
-    details = counts.get("prompt_tokens_details") or {}
+def _usage(usage: object) -> Usage:
+    """Return the engine's count; what it does not say in whole numbers counts as none."""
+    counts = _mapping(usage)
     return Usage(
-        prompt_tokens=int(counts.get("prompt_tokens") or 0),
-        cached_tokens=int(details.get("cached_tokens") or 0),
-        completion_tokens=int(counts.get("completion_tokens") or 0),
+        prompt_tokens=_count(counts.get("prompt_tokens")),
+        cached_tokens=_count(_mapping(counts.get("prompt_tokens_details")).get("cached_tokens")),
+        completion_tokens=_count(counts.get("completion_tokens")),
     )
 
 
-def _translated(error: ClientError | BotoCoreError) -> EndpointError:
+def _mapping(value: object) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {}
+
+
+def _count(value: object) -> int:
+    return value if isinstance(value, int) else 0
+
+
+def _translated(error: ClientError | BotoCoreError | ParserError | HTTPError) -> EndpointError:
     """Return our error for the vendor's. Messages of the engine may hold prompt text, so only codes are kept."""
-    if isinstance(error, EventStreamError):
+    if isinstance(error, EventStreamError | ParserError | HTTPError):
         return EndpointUnavailableError("the stream broke off")
     if not isinstance(error, ClientError):
         return EndpointUnavailableError(f"the endpoint could not be reached ({type(error).__name__})")

@@ -37,6 +37,9 @@ def process(
                 reason=reason,
             )
             record_rejected(code=error.code, reason=reason, message_id=record.message_id)
+        except Exception:
+            logger.exception("record failed for an unforeseen reason", message_id=record.message_id)
+            raise
 
     processor = BatchProcessor(event_type=EventType.SQS, raise_on_entire_batch_failure=False)
     return process_partial_response(event=event, record_handler=record_handler, processor=processor)

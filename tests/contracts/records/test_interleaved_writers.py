@@ -5,7 +5,7 @@ left; the fake in memory, which does one thing at a time, says what that is. A r
 one step a row, in both orders: the service promises no common moment for them.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from itertools import count
 from typing import TYPE_CHECKING, Any, cast
 
@@ -15,12 +15,12 @@ from preheat.adapters.dynamodb_records import DynamoDBRecords
 from preheat.adapters.memory_records import MemoryRecords
 from preheat.agent import Profile
 from preheat.budget import Budgets
-from preheat.errors import ConflictError
+from preheat.errors import SessionTakenError
 from preheat.ports import NewTurn, Records
 from preheat.preferences import PreferenceValue
 from preheat.session import AgentId, Scope, SessionId, TenantId, UserId
 from preheat.stamp import Frozen, Stamp
-from tests.contracts.records_table import emulated_dynamodb, new_table
+from tests.contracts.records.table import new_table
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
@@ -86,8 +86,8 @@ def starting(scope: Scope, *, now: float, life_s: float) -> Act:
     def act(records: Records) -> object:
         try:
             return records.create_session(scope, warm=True, now=now, expires_at=now + life_s)
-        except ConflictError:
-            return "conflict"
+        except SessionTakenError:
+            return "taken"
 
     return act
 
@@ -140,12 +140,6 @@ CASES = [
 ]
 
 
-@pytest.fixture(scope="module")
-def dynamodb() -> Iterator["DynamoDBClient"]:
-    with emulated_dynamodb() as client:
-        yield client
-
-
 def left_behind(records: Records) -> object:
     agent = records.read_agent_state(TENANT, SUPPORT.agent)
     return (
@@ -170,7 +164,7 @@ def in_turn(earlier: tuple[Act, ...], one: Act, other: Act) -> tuple[object, obj
 
 @pytest.mark.parametrize(("outer", "inner", "earlier"), CASES)
 def test_writers__interleaved_at_any_step_are_as_one_after_the_other(
-    dynamodb: "DynamoDBClient", outer: Act, inner: Act, earlier: tuple[Act, ...]
+    emulator: "DynamoDBClient", outer: Act, inner: Act, earlier: tuple[Act, ...]
 ) -> None:
     returned_outer, returned_inner, left, changed_nothing = in_turn(earlier, outer, inner)
     possible = [(returned_outer, returned_inner, left)]
@@ -182,7 +176,7 @@ def test_writers__interleaved_at_any_step_are_as_one_after_the_other(
 
     for backwards in (False, True):
         for step in count():
-            outcome = let_in(dynamodb, earlier, outer, inner, step=step, backwards=backwards)
+            outcome = let_in(emulator, earlier, outer, inner, step=step, backwards=backwards)
             if outcome is None:
                 break
             assert outcome in possible, f"let in before step {step}, reads backwards: {backwards}"
@@ -190,11 +184,11 @@ def test_writers__interleaved_at_any_step_are_as_one_after_the_other(
 
 
 def let_in(
-    dynamodb: "DynamoDBClient", earlier: tuple[Act, ...], outer: Act, inner: Act, *, step: int, backwards: bool
+    emulator: "DynamoDBClient", earlier: tuple[Act, ...], outer: Act, inner: Act, *, step: int, backwards: bool
 ) -> tuple[object, object, object] | None:
     """Run `inner` whole before the given step of `outer`; None when `outer` takes fewer steps."""
-    table = new_table(dynamodb)
-    plain = DynamoDBRecords(dynamodb, table=table)
+    table = new_table(emulator)
+    plain = DynamoDBRecords(emulator, table=table)
     for act in earlier:
         act(plain)
     numbers = count()
@@ -204,6 +198,6 @@ def let_in(
         if next(numbers) == step:
             returned.append(inner(plain))
 
-    watched = cast("DynamoDBClient", Watched(dynamodb, before_step, backwards=backwards))
+    watched = cast("DynamoDBClient", Watched(emulator, before_step, backwards=backwards))
     outcome = outer(DynamoDBRecords(watched, table=table, sleep=lambda _: None))
     return (outcome, returned[0], left_behind(plain)) if returned else None

@@ -1,6 +1,8 @@
 """The answer: an ASGI app in OpenAI's chat-completions shape, under the Lambda Web Adapter or any ASGI server."""
 
 import uuid
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
@@ -35,4 +37,11 @@ async def chat(request: Request) -> Response:
     return StreamingResponse(stream.events(first, items, head), media_type="text/event-stream")
 
 
-app = Starlette(routes=[Route("/v1/chat/completions", chat, methods=["POST"])])
+@asynccontextmanager
+async def prepared(_: Starlette) -> AsyncIterator[None]:
+    """Build clients while the environment starts, not while a user waits."""
+    await run_in_threadpool(get_runtime().prepare)
+    yield
+
+
+app = Starlette(lifespan=prepared, routes=[Route("/v1/chat/completions", chat, methods=["POST"])])

@@ -10,14 +10,14 @@ from infra.topology import FUNCTIONS
 def part_notes(options: StackOptions, *, cache_version: str) -> Mapping[str, str]:
     """Return one line for each part, by its name."""
     notes = {
-        GATEWAY: "HTTP API: stands in for API Gateway and its authorizer; runs api and chat",
-        AWS: f"moto {version('moto')}: stands in for DynamoDB, EventBridge and SQS; in memory, TTL deletes nothing",
-        CACHE: f"Valkey {cache_version}: the real server, one node, in memory",
+        GATEWAY: "HTTP API; stands in for API Gateway and runs api and chat",
+        AWS: f"moto {version('moto')}; stands in for DynamoDB, EventBridge, SQS; its TTL deletes nothing",
+        CACHE: f"Valkey {cache_version}, real, one node, nothing kept on disk",
         MODEL: f"{_model(options)}; stands in for SageMaker's runtime",
     }
     for function in FUNCTIONS:
         if function.queue is not None:
-            notes[function.folder] = f"calls {function.folder} with batches of {function.queue}"
+            notes[function.folder] = f"runs {function.folder} on {function.queue}"
     return notes
 
 

@@ -155,6 +155,8 @@ class Stack:
             end(running)
             for process in running:
                 self._reaper.forget(process.pid)
+            for part in self._running:
+                self._blueprint.ready_file(part).unlink(missing_ok=True)
         finally:
             self._reaper.close()
 

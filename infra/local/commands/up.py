@@ -29,7 +29,9 @@ def up(
     endpoint: Annotated[
         str | None, typer.Option(help="OpenAI-compatible server that the model server passes requests on to.")
     ] = None,
-    model_id: Annotated[str, typer.Option(help="The model's name.")] = DEFAULT_MODEL_ID,
+    model_id: Annotated[
+        str | None, typer.Option(help="The model's name in keys and stamps; by default that of the file or server.")
+    ] = None,
     retry_s: Annotated[int, typer.Option(min=0, max=900, help="Seconds until a failed record is tried again.")] = 2,
     workers: Annotated[int, typer.Option(min=1, help="Processes per function that reads a queue.")] = 1,
     state_dir: Annotated[Path, typer.Option(help="Folder for logs and for the stack's state.")] = DEFAULT_STATE_DIR,
@@ -46,7 +48,7 @@ def up(
         state_dir=state_dir,
         model=model,
         endpoint=endpoint,
-        model_id=model_id,
+        model_id=model_id or _name_model(model, endpoint),
         retry_s=retry_s,
         workers=workers,
     )
@@ -80,6 +82,12 @@ def run_until_stopped(options: StackOptions, *, as_json: bool) -> None:
         raise CommandFailedError(f"{error}; the stack is stopped. The end of its log:\n{error.log_tail}") from error
 
 
+def _name_model(model: Path | None, endpoint: str | None) -> str:
+    if model is not None:
+        return model.stem
+    return DEFAULT_MODEL_ID if endpoint is None else urlsplit(endpoint).netloc
+
+
 def _refuse_second_stack(state_dir: Path) -> None:
     try:
         state = read_state(state_dir)
@@ -111,10 +119,10 @@ def _announce(stack: Stack, options: StackOptions, *, as_json: bool) -> None:
 
 def _parts_table(stack: Stack, options: StackOptions) -> Table:
     table = Table(title="The local stack is up", title_justify="left", box=SIMPLE)
-    for column in ("part", "address", "process"):
+    for column in ("part", "address"):
         table.add_column(column, no_wrap=True)
     table.add_column("what it is")
     notes = part_notes(options, cache_version=valkey_version(stack.addresses.cache))
     for name, note in notes.items():
-        table.add_row(name, stack.urls.get(name, ""), str(stack.pids[name]), note)
+        table.add_row(name, stack.urls.get(name, ""), note)
     return table

@@ -106,7 +106,7 @@ def warm_up(stage: Stage, api: TenantApi, sized: SizedTenant, *, tell: Tell) -> 
     """Start a session through the bus and wait until it is warm; return how it looks then, and how long that took."""
     tell("session.started is on the bus, waiting for the prefix")
     api.start_session(sized.data, SESSION, warm=True)
-    view, took_ms = api.await_warm(SESSION, timeout_s=stage.warm_timeout_s)
+    view, took_ms = api.await_warm(SESSION, timeout_s=stage.warm_timeout_s, is_idle=stage.is_quiet)
     stage.await_quiet()
     return view, took_ms
 

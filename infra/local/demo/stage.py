@@ -57,6 +57,10 @@ class Stage:
         """Return the API for a tenant of this name, as nobody has used it before."""
         return TenantApi(self.url, tenant="-".join((self.seed, *map(str, name))), user=self.user, token=self.token)
 
+    def is_quiet(self) -> bool:
+        """Tell whether no event waits or is being handled."""
+        return self.queues.backlog() == 0
+
     def await_quiet(self, timeout_s: float = 60.0) -> None:
         """Return once no queue holds work: loading a tenant publishes events whose handling would disturb.
 

@@ -12,12 +12,25 @@ from infra.local.demo.pairs import Pair, Side, SizeSummary, summarise, typical
 from infra.local.demo.phases import segments
 from infra.local.demo.wording import milliseconds, times
 
-COLUMNS = ("prefix", "side", "1st token", "http", "check", "retrieval", "tools", "assembly", "prefill", "decode")
+HEADINGS = (
+    "prefix",
+    "side",
+    "1st token",
+    "http",
+    "check",
+    "retrieval",
+    "tools",
+    "assembly",
+    "prefill",
+    "decode",
+    "sooner",
+    "reused/warmed",
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One side of one size: texts for `COLUMNS`, then the ratio and reused/warmed tokens."""
+    """One side of one size: texts for `HEADINGS`."""
 
     side: Side
     cells: tuple[str, ...]
@@ -60,7 +73,7 @@ def result_table(pairs: Sequence[Pair]) -> Table:
         box=box.SIMPLE_HEAD,
         padding=(0, 1, 0, 0),
     )
-    for name in (*COLUMNS, "sooner", "reused/warmed"):
+    for name in HEADINGS:
         table.add_column(name, justify="left" if name == "side" else "right", no_wrap=True)
     for row in rows(pairs):
         warm = row.side == "warm"

@@ -2,7 +2,7 @@
 
 import json
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from types import TracebackType
 from typing import Final, Protocol, Self
 
@@ -14,7 +14,7 @@ from infra.local.demo.tenant import TenantData
 from preheat.budget import Budgets
 from preheat.ports import NewTurn
 from preheat.preferences import PreferenceValue
-from preheat.requests import MAX_TURNS
+from preheat.rows import MAX_TURNS
 
 _BATCH_CHARACTERS: Final = 300_000
 _POLL_S: Final = 0.2
@@ -115,20 +115,28 @@ class TenantApi:
         """
         return SessionView.model_validate(self._call("GET", f"/v1/users/{self.user}/sessions/{session}"))
 
-    def await_warm(self, session: str, *, timeout_s: float) -> tuple[SessionView, float]:
+    def await_warm(self, session: str, *, timeout_s: float, is_idle: Callable[[], bool]) -> tuple[SessionView, float]:
         """Poll until the session is warm; return how it looks then, and the milliseconds that the wait took.
+
+        Args:
+            session: Which session.
+            timeout_s: How long to wait.
+            is_idle: Tells that no event waits or is being handled: then nothing will change any more.
 
         Raises:
             CallFailedError: a call was refused.
-            WarmUpError: the warm-up failed, or took longer than `timeout_s`.
+            WarmUpError: the warm-up failed, was given up, or took longer than `timeout_s`.
         """
         started = time.monotonic()
-        while (view := self.read_session(session)).state != "warm":
-            if view.state == "failed" or time.monotonic() > started + timeout_s:
+        while True:
+            idle = is_idle()
+            view = self.read_session(session)
+            if view.state == "warm":
+                return view, (time.monotonic() - started) * 1000
+            if idle or view.state == "failed" or time.monotonic() > started + timeout_s:
                 state = f"{view.state} ({view.reason})" if view.reason else view.state
                 raise WarmUpError(f"session {session} of {self.tenant} is {state} instead of warm")
             time.sleep(_POLL_S)
-        return view, (time.monotonic() - started) * 1000
 
     def ask(self, data: TenantData, session: str, *, question: str, max_tokens: int) -> Answer:
         """Ask, and stream the answer.

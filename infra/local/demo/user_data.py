@@ -7,8 +7,8 @@ for a whole conversation. System messages are left out: the agent has its own in
 
 import json
 import re
-from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Final, Literal
 
@@ -19,7 +19,7 @@ from preheat.catalog import read_catalog
 from preheat.errors import InvalidInputError
 from preheat.history import ToolCall
 from preheat.ports import NewTurn
-from preheat.requests import MAX_BODY_BYTES, MAX_TURN_CHARACTERS
+from preheat.requests import MAX_BODY_BYTES, TurnPart, parse_value
 from preheat.session import ID_PATTERN, SessionId
 
 # A demo loads every turn once for each of its tenants; older turns than these are never looked at.
@@ -52,10 +52,9 @@ class _Part(BaseModel):
 class _Message(BaseModel):
     model_config = ConfigDict(frozen=True, extra="ignore")
     role: Literal["system", "developer", "user", "assistant", "tool"]
-    content: Annotated[str, Field(max_length=MAX_TURN_CHARACTERS)] | tuple[_Part, ...] | None = None
+    content: str | tuple[_Part, ...] | None = None
     tool_calls: tuple[_Call, ...] | None = None
     tool_call_id: str | None = None
-    id: str | None = None
     session: str | None = None
 
     @property
@@ -69,6 +68,15 @@ class _Message(BaseModel):
 class _Conversation(BaseModel):
     model_config = ConfigDict(frozen=True, extra="ignore")
     messages: tuple[_Message, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Line:
+    """One message of the file, where it stands, and the session that it belongs to."""
+
+    where: str
+    session: str
+    message: _Message
 
 
 def read_tools(path: Path) -> Catalog:
@@ -111,30 +119,41 @@ def read_history(path: Path, catalog: Catalog) -> tuple[NewTurn, ...]:
         UserDataError: the file is not readable, or a line is not a chat message.
     """
     names = [tool.name for tool in read_catalog(catalog)]
-    turns: list[NewTurn] = []
-    for position, (session, message) in enumerate(_messages(path), start=1):
-        if message.role in {"system", "developer"}:
-            continue
-        calls = tuple(
-            ToolCall(_id(one.id, position), matched_name(one.function.name, names), one.function.arguments)
-            for one in message.tool_calls or ()
-        )
-        turns.append(
-            NewTurn(
-                turn_id=f"own-{position:06d}",
-                session=SessionId(session),
-                role="user" if message.role == "user" else "assistant" if message.role == "assistant" else "tool",
-                content=message.text,
-                tool_calls=calls,
-                tool_call_id=_id(message.tool_call_id, position) if message.tool_call_id else None,
-            )
-        )
+    turns = [
+        _turn(line, f"own-{number:06d}", names)
+        for number, line in enumerate(_lines(path), start=1)
+        if line.message.role not in {"system", "developer"}
+    ]
     if not turns:
         raise UserDataError(f"{path}: holds no message of a user or an assistant")
     return tuple(turns[-NEWEST_TURNS:])
 
 
-def matched_name(called: str, names: list[str]) -> str:
+def _turn(line: _Line, turn_id: str, names: Sequence[str]) -> NewTurn:
+    """Return the message as a turn that the API takes: the API's own shape is asked."""
+    message = line.message
+    calls = [
+        {"id": _id(one.id), "function": {**one.function.model_dump(), "name": matched_name(one.function.name, names)}}
+        for one in message.tool_calls or ()
+    ]
+    shown = {"id": turn_id, "role": message.role, "content": message.text, "tool_calls": calls}
+    if message.tool_call_id is not None:
+        shown["tool_call_id"] = _id(message.tool_call_id)
+    try:
+        part = parse_value(TurnPart, shown)
+    except InvalidInputError as error:
+        raise UserDataError(f"{line.where}: {error.field}: {error}") from error
+    return NewTurn(
+        turn_id=part.id,
+        session=SessionId(line.session),
+        role=part.role,
+        content=part.content,
+        tool_calls=tuple(ToolCall(one.id, one.function.name, one.function.arguments) for one in part.tool_calls),
+        tool_call_id=part.tool_call_id,
+    )
+
+
+def matched_name(called: str, names: Sequence[str]) -> str:
     """Return the catalogue's name for a called tool: as it is, as `server__name`, or by its bare name if only one fits.
 
     A name that fits nothing is kept, with `/` for the first `__`, as the catalogue would spell it.
@@ -165,33 +184,34 @@ def with_own_data(data: TenantData, *, tools: Path | None, history: Path | None)
     return data
 
 
-def _messages(path: Path) -> Iterator[tuple[str, _Message]]:
+def _lines(path: Path) -> Iterator[_Line]:
     # Not splitlines(): JSON strings may hold U+2028 and its like unescaped.
     for number, line in enumerate(_read(path).split("\n"), start=1):
+        where = f"{path}: line {number}"
         if not line.strip():
             continue
         try:
             value = json.loads(line)
         except ValueError as error:
-            raise UserDataError(f"{path}: line {number}: is not JSON ({error})") from error
+            raise UserDataError(f"{where}: is not JSON ({error})") from error
         try:
             if isinstance(value, Mapping) and "messages" in value:
                 for message in _Conversation.model_validate(value).messages:
-                    yield f"own-{number}", message
-            else:
-                message = _Message.model_validate(value)
-                session = message.session if message.session and _ID.fullmatch(message.session) else "own"
-                yield session, message
+                    yield _Line(where, f"own-{number}", message)
+                continue
+            message = _Message.model_validate(value)
         except ValidationError as error:
             first = error.errors(include_url=False, include_input=False, include_context=False)[0]
             field = ".".join(str(step) for step in first["loc"]) or "message"
-            raise UserDataError(f"{path}: line {number}: {field}: {first['msg']}") from error
+            raise UserDataError(f"{where}: {field}: {first['msg']}") from error
+        session = message.session if message.session and _ID.fullmatch(message.session) else "own"
+        yield _Line(where, session, message)
 
 
-def _id(given: str, position: int) -> str:
+def _id(given: str) -> str:
     """Return an id that the API takes: what is not allowed in it becomes a dash."""
     cleaned = re.sub(r"[^A-Za-z0-9._@+-]", "-", given)[:120]
-    return cleaned if _ID.fullmatch(cleaned) else f"call-{cleaned}" if cleaned else f"call-{position}"
+    return cleaned if _ID.fullmatch(cleaned) else f"call-{cleaned}"
 
 
 def _read(path: Path) -> str:

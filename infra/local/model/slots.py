@@ -134,7 +134,7 @@ class SlotTable:
             return [Move("restore", target.index, parked.file)]
         donors = [(common_chars(one.text, text), -1, one.file) for one in self._parked.values()]
         donors += [(common_chars(slot.text, text), slot.index, "") for slot in self._slots if not slot.leased]
-        shared, index, file = max(donors)
+        shared, index, file = max(donors, key=lambda donor: (donor[0], donor[1] < 0))  # a file before a slot
         if shared < MIN_SHARED_CHARS or shared <= common_chars(target.text, text):
             return []
         if index < 0:

@@ -123,7 +123,7 @@ def kept_whole_tokens(agent: Agent, current: Iterable[Preference]) -> int:
 def _that_fit(ranked: Iterable[str], catalog: dict[str, Tool], room: int) -> tuple[tuple[str, ...], int]:
     chosen: list[str] = []
     for name in ranked:
-        tokens = tools.block_tokens([catalog[name]])
+        tokens = tools.block_tokens([catalog[name]]) + 1  # for the line break
         if tokens > room:
             break
         room -= tokens

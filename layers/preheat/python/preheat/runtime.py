@@ -15,6 +15,7 @@ from preheat.settings import Settings, from_env
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
+    from mypy_boto3_sagemaker_runtime import SageMakerRuntimeClient
     from mypy_boto3_sqs import SQSClient
 
     from preheat.adapters.valkey_store import CredentialProvider
@@ -57,6 +58,10 @@ class Runtime:
                 ),
             ),
         )
+
+    def prepare(self) -> None:
+        """Build what every answer needs, so that the first one does not wait for it."""
+        _ = self.ports, self._dynamodb, self._engine
 
     @cached_property
     def dead_letters(self) -> DeadLetters:
@@ -103,6 +108,11 @@ class Runtime:
         tiers.append(("dynamodb", DynamoDBWarmStore(self._dynamodb, table=self._settings.warm_table)))
         return TieredWarmStore(tiers, clock=self._clock, on_fault=_log_fault)
 
+    @cached_property
+    def _engine(self) -> "SageMakerRuntimeClient":
+        client: SageMakerRuntimeClient = _client("sagemaker-runtime", read_s=_ENGINE_READ_S, attempts=1)
+        return client
+
     def _cache_credentials(self) -> "CredentialProvider | None":
         user, name = self._settings.cache_iam_user, self._settings.cache_name
         if user is None:
@@ -124,7 +134,7 @@ class Runtime:
         from preheat.adapters.sagemaker_endpoint import SageMakerEndpoint  # noqa: PLC0415
 
         return SageMakerEndpoint(
-            partial(_client, "sagemaker-runtime", read_s=_ENGINE_READ_S, attempts=1),
+            lambda: self._engine,
             endpoint_name=self._settings.endpoint_name,
             inference_component=self._settings.inference_component,
         )

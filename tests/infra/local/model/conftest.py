@@ -2,7 +2,7 @@
 
 import json
 import random
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 
@@ -94,12 +94,6 @@ def model_caller() -> Iterator[Caller]:
 
 
 @pytest.fixture(scope="session")
-def caller_of() -> "type[CallerOf]":
-    """Make callers of other servers."""
-    return CallerOf
-
-
-class CallerOf:
-    """Makes callers; a class only so that tests can name it through a fixture."""
-
-    make = staticmethod(make_caller)
+def caller_of() -> Callable[[str], Caller]:
+    """Return what makes callers of other servers, by their URL."""
+    return make_caller

@@ -13,7 +13,9 @@ def body(**fields: object) -> bytes:
 
 
 def test_parse_chat__keeps_what_it_does_not_know() -> None:
-    raw = body(max_tokens=3, stream=True, cache_salt="t", seed=7, messages=[{"role": "user", "content": "x", "name": "n"}])
+    raw = body(
+        max_tokens=3, stream=True, cache_salt="t", seed=7, messages=[{"role": "user", "content": "x", "name": "n"}]
+    )
 
     chat = parse_chat(raw)
 

@@ -1,0 +1,144 @@
+"""The door of the API: what fits comes in as a value, what does not is refused by the name of its field."""
+
+import json
+from typing import Any
+
+import pytest
+from pydantic import BaseModel
+
+from preheat.budget import Budgets
+from preheat.errors import BodyTooLargeError, InvalidInputError
+from preheat.requests import (
+    MAX_BODY_BYTES,
+    AgentCall,
+    ChatCall,
+    PreferenceCall,
+    SessionCall,
+    TurnsCall,
+    parse,
+    parse_value,
+)
+
+CHAT: dict[str, Any] = {
+    "model": "desk",
+    "user": "ana",
+    "session_id": "s1",
+    "messages": [{"role": "user", "content": "hi"}],
+}
+CALL = {"id": "c1", "type": "function", "function": {"name": "flights/search", "arguments": "{}"}}
+
+
+def turns(**turn: object) -> dict[str, Any]:
+    return {"turns": [{"id": "t1", "role": "user", "content": "hi"} | turn]}
+
+
+@pytest.mark.parametrize(
+    ("shape", "body", "field"),
+    [
+        (ChatCall, {**CHAT, "session_id": "s 1"}, "session_id"),
+        (ChatCall, {**CHAT, "session_id": "s1\n"}, "session_id"),
+        (ChatCall, {**CHAT, "messages": []}, "messages"),
+        (ChatCall, {**CHAT, "messages": [{"role": "system", "content": "obey"}]}, "messages.0.role"),
+        (ChatCall, {**CHAT, "messages": [{"role": "user", "content": ""}]}, "messages.0.content"),
+        (ChatCall, {**CHAT, "max_tokens": 0}, "max_tokens"),
+        (ChatCall, {**CHAT, "temperature": float("nan")}, "temperature"),
+        (ChatCall, {**CHAT, "tools": []}, "tools"),
+        (ChatCall, {"model": "desk"}, "user"),
+        (AgentCall, {"instructions": ""}, "instructions"),
+        (AgentCall, {"instructions": "x", "budgets": {"max_tokens": 10}}, "budgets.max_tokens"),
+        (AgentCall, {"instructions": "x", "budgets": {"tokens": 10}}, "budgets.tokens"),
+        (AgentCall, {"instructions": "x", "tools": [], "servers": {}}, "body"),
+        (TurnsCall, {"turns": []}, "turns"),
+        (TurnsCall, {"turns": [turns()["turns"][0]] * 41}, "turns"),
+        (TurnsCall, turns(id="t#1"), "turns.0.id"),
+        (TurnsCall, turns(role="system"), "turns.0.role"),
+        (TurnsCall, turns(role="tool"), "turns.0"),
+        (TurnsCall, turns(tool_call_id="c1"), "turns.0"),
+        (TurnsCall, turns(tool_calls=[CALL]), "turns.0"),
+        (TurnsCall, turns(role="assistant", tool_calls=[{**CALL, "type": "code"}]), "turns.0.tool_calls.0.type"),
+        (SessionCall, {"agent": "desk", "warm": "perhaps"}, "warm"),
+        (SessionCall, [], "body"),
+        (PreferenceCall, {}, "value"),
+    ],
+    ids=str,
+)
+def test_parse__fault_is_named_by_its_field(shape: type[BaseModel], body: object, field: str) -> None:
+    with pytest.raises(InvalidInputError) as caught:
+        parse(shape, json.dumps(body))
+
+    assert caught.value.field == field
+    assert "hi" not in str(caught.value), "a message must not repeat what the user wrote"
+
+
+@pytest.mark.parametrize("body", ["", None, "{", "nothing", b"\xff\xfe", '{"value":"\\ud800"}', "[" * 5000])
+def test_parse__what_is_no_json_is_said_to_be_none(body: str | bytes | None) -> None:
+    with pytest.raises(InvalidInputError, match="must be JSON") as caught:
+        parse(PreferenceCall, body)
+
+    assert caught.value.field == "body"
+
+
+@pytest.mark.parametrize("body", ["x" * (MAX_BODY_BYTES + 1), b"x" * (MAX_BODY_BYTES + 1), "語" * 400_000])
+def test_parse__body_over_the_limit_in_bytes_is_too_large(body: str | bytes) -> None:
+    with pytest.raises(BodyTooLargeError):
+        parse(PreferenceCall, body)
+
+
+def test_parse__body_at_the_limit_is_read() -> None:
+    body = json.dumps({"value": "x"})
+
+    assert parse(PreferenceCall, body + " " * (MAX_BODY_BYTES - len(body))).value == "x"
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [("不吃奶酪", "不吃奶酪"), (True, True), (1, 1), (1.0, 1.0), ("1", "1"), (["a", "b"], ("a", "b"))],
+    ids=repr,
+)
+def test_preference_call__keeps_a_value_and_its_kind(value: object, expected: object) -> None:
+    call = parse(PreferenceCall, json.dumps({"value": value}))
+
+    assert (call.value, type(call.value)) == (expected, type(expected))
+
+
+@pytest.mark.parametrize(
+    "value",
+    [None, "", "x" * 2001, [], ["x"] * 51, ["x" * 201], [1], {"a": 1}, float("nan"), float("inf")],
+    ids=lambda value: repr(value)[:20],
+)
+def test_preference_call__other_values_are_refused_once_and_in_plain_words(value: object) -> None:
+    with pytest.raises(InvalidInputError) as caught:
+        parse(PreferenceCall, json.dumps({"value": value}))
+
+    assert caught.value.field == "value"
+    assert str(caught.value).startswith("must be text")
+
+
+def test_agent_call__without_budgets_has_the_defaults() -> None:
+    call = parse(AgentCall, '{"instructions":"Help."}')
+
+    assert Budgets(**call.budgets.model_dump()) == Budgets()
+
+
+def test_turns_call__whole_exchange_with_tools_is_read() -> None:
+    log = [
+        {"id": "t1", "role": "user", "content": "seats?"},
+        {"id": "t2", "role": "assistant", "tool_calls": [CALL], "tool_call_id": None},
+        {"id": "t3", "role": "tool", "content": "12A", "tool_call_id": "c1", "session": "s2"},
+    ]
+
+    call = parse(TurnsCall, json.dumps({"session": "s1", "turns": log}))
+
+    assert [(turn.role, turn.content, turn.session) for turn in call.turns] == [
+        ("user", "seats?", None),
+        ("assistant", "", None),
+        ("tool", "12A", "s2"),
+    ]
+
+
+def test_parse_value__reads_a_decoded_value_by_the_same_rules() -> None:
+    assert parse_value(SessionCall, {"agent": "desk"}) == SessionCall(agent="desk", session_id=None, warm=True)
+    with pytest.raises(InvalidInputError) as caught:
+        parse_value(SessionCall, {"agent": 7})
+
+    assert caught.value.field == "agent"

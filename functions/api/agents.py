@@ -1,6 +1,7 @@
 """Routes of agents."""
 
 from typing import Any
+from urllib.parse import unquote
 
 from aws_lambda_powertools.event_handler.router import APIGatewayRouter
 
@@ -19,13 +20,13 @@ def put_agent(agent: str) -> dict[str, Any]:
     event = router.current_event
     caller = principal(event["requestContext"])
     call = parse(AgentCall, event.decoded_body)
-    return _shown(register_agent(caller, agent, call=call, ports=get_runtime().ports))
+    return _shown(register_agent(caller, unquote(agent), call=call, ports=get_runtime().ports))
 
 
 @router.get("/agents/<agent>")
 def get_agent(agent: str) -> dict[str, Any]:
     """Show an agent's versions, tools and budgets."""
-    return _shown(read_agent(principal(router.current_event["requestContext"]), agent, get_runtime().ports))
+    return _shown(read_agent(principal(router.current_event["requestContext"]), unquote(agent), get_runtime().ports))
 
 
 def _shown(agent: Agent) -> dict[str, Any]:

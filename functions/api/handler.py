@@ -1,4 +1,7 @@
-"""The JSON API: agents, preferences, turns, sessions. Errors are problem+json."""
+"""The JSON API: agents, preferences, turns, sessions. Errors are problem+json.
+
+API Gateway hands path parameters over percent-encoded; the routes decode them. No id may hold a `%`, so this is safe.
+"""
 
 import json
 from typing import Any

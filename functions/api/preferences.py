@@ -1,6 +1,7 @@
 """Routes of a user's preferences."""
 
 from typing import Any
+from urllib.parse import unquote
 
 from aws_lambda_powertools.event_handler.router import APIGatewayRouter
 
@@ -16,7 +17,7 @@ router = APIGatewayRouter()
 def get_preferences(user: str) -> dict[str, Any]:
     """List the whole set."""
     caller = principal(router.current_event["requestContext"])
-    state, found = list_preferences(caller, user, get_runtime().ports)
+    state, found = list_preferences(caller, unquote(user), get_runtime().ports)
     shown = [
         {"key": one.key, "value": one.value, "version": one.version, "updated_at": one.updated_at} for one in found
     ]
@@ -29,7 +30,7 @@ def put_preference(user: str, key: str) -> dict[str, Any]:
     event = router.current_event
     call = parse(PreferenceCall, event.decoded_body)
     caller = principal(event["requestContext"])
-    state = set_preference(caller, user, key=key, call=call, ports=get_runtime().ports)
+    state = set_preference(caller, unquote(user), key=unquote(key), call=call, ports=get_runtime().ports)
     return {"key": key, "value": call.value, "pref_ver": state.pref_ver}
 
 
@@ -37,5 +38,5 @@ def put_preference(user: str, key: str) -> dict[str, Any]:
 def remove_preference(user: str, key: str) -> dict[str, Any]:
     """Delete one preference."""
     caller = principal(router.current_event["requestContext"])
-    state = delete_preference(caller, user, key=key, ports=get_runtime().ports)
+    state = delete_preference(caller, unquote(user), key=unquote(key), ports=get_runtime().ports)
     return {"key": key, "pref_ver": state.pref_ver}

@@ -3,6 +3,7 @@
 import uuid
 from dataclasses import asdict
 from typing import Any
+from urllib.parse import unquote
 
 from aws_lambda_powertools.event_handler.router import APIGatewayRouter
 
@@ -20,7 +21,7 @@ def post_session(user: str) -> tuple[dict[str, Any], int]:
     event = router.current_event
     call = parse(SessionCall, event.decoded_body)
     caller = principal(event["requestContext"])
-    started = start_session(caller, user, call=call, fresh_id=uuid.uuid4().hex, ports=get_runtime().ports)
+    started = start_session(caller, unquote(user), call=call, fresh_id=uuid.uuid4().hex, ports=get_runtime().ports)
     return {"session_id": started.session.session, "state": started.state, "reason": started.reason}, 202
 
 
@@ -28,7 +29,10 @@ def post_session(user: str) -> tuple[dict[str, Any], int]:
 def get_session(user: str, session: str) -> dict[str, Any]:
     """Show what is ready for a session."""
     view = read_session(
-        principal(router.current_event["requestContext"]), user, session=session, ports=get_runtime().ports
+        principal(router.current_event["requestContext"]),
+        unquote(user),
+        session=unquote(session),
+        ports=get_runtime().ports,
     )
     shown = {name: value for name, value in asdict(view).items() if name != "session"}
     return {"session_id": view.session.session, "agent": view.session.agent, **shown}

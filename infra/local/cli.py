@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 import typer
 
+from infra.local.commands.demo import demo
 from infra.local.commands.env import env
 from infra.local.commands.token import token
 from infra.local.commands.up import up
@@ -16,6 +17,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
+app.command()(demo)
 app.command()(up)
 app.command()(token)
 app.command()(env)

@@ -144,3 +144,20 @@ def test_api__records_out_of_service_is_a_503_with_a_code(deployed: Deployed, cl
     status, body = call("GET", f"/v1/users/{USER}/preferences", claims)
 
     assert (status, body["code"]) == (503, "source_unavailable")
+
+
+def test_api__percent_encoded_ids_are_decoded(deployed: Deployed, claims: dict[str, str]) -> None:
+    claims = {**claims, names.CLAIM_USER: "ada@example.org"}
+    del claims[names.CLAIM_ROLE]
+    call("PUT", "/v1/users/ada%40example.org/preferences/seat", claims, body={"value": "aisle"})
+
+    status, listed = call("GET", "/v1/users/ada%40example.org/preferences", claims)
+
+    assert status == 200
+    assert [one["key"] for one in listed["preferences"]] == ["seat"]
+
+
+def test_api__encoded_slash_is_no_way_around_a_route(deployed: Deployed, claims: dict[str, str]) -> None:
+    status, _ = call("GET", "/v1/users/bob%2F..%2Fada/preferences", claims)
+
+    assert status == 400

@@ -60,7 +60,20 @@ def test_read_preference_changed__names_the_user() -> None:
         (envelope({**DETAIL, "session_id": "x" * 129}), "session_id"),
         (envelope(**{"detail-type": names.PREFERENCE_CHANGED}), "detail-type"),
     ],
-    ids=lambda value: str(value)[:30],
+    ids=[
+        "empty",
+        "no json",
+        "a list",
+        "too large",
+        "no envelope",
+        "detail is text",
+        "detail is empty",
+        "user is a number",
+        "user is empty",
+        "user spells another key",
+        "session id too long",
+        "another event",
+    ],
 )
 def test_read_session_started__malformed_event_is_refused_by_field(body: str, field: str) -> None:
     with pytest.raises(InvalidInputError) as caught:

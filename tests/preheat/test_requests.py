@@ -53,6 +53,7 @@ def turns(**turn: object) -> dict[str, Any]:
         (TurnsCall, turns(id="t#1"), "turns.0.id"),
         (TurnsCall, turns(role="system"), "turns.0.role"),
         (TurnsCall, turns(role="tool"), "turns.0"),
+        (TurnsCall, turns(content="語" * 100_001), "turns.0.content"),
         (TurnsCall, turns(tool_call_id="c1"), "turns.0"),
         (TurnsCall, turns(tool_calls=[CALL]), "turns.0"),
         (TurnsCall, turns(role="assistant", tool_calls=[{**CALL, "type": "code"}]), "turns.0.tool_calls.0.type"),
@@ -60,7 +61,7 @@ def turns(**turn: object) -> dict[str, Any]:
         (SessionCall, [], "body"),
         (PreferenceCall, {}, "value"),
     ],
-    ids=str,
+    ids=lambda value: str(value)[:80],
 )
 def test_parse__fault_is_named_by_its_field(shape: type[BaseModel], body: object, field: str) -> None:
     with pytest.raises(InvalidInputError) as caught:

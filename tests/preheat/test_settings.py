@@ -10,7 +10,6 @@ from preheat.settings import from_env
 LEAST = {
     names.ENV_RECORDS_TABLE: "preheat-records",
     names.ENV_WARM_TABLE: "preheat-warm",
-    names.ENV_BUS: "preheat",
     names.ENV_ENDPOINT_NAME: "preheat-model",
     names.ENV_MODEL_ID: "smollm2-135m",
 }
@@ -21,7 +20,8 @@ def test_from_env__the_least_gives_a_deployment_without_a_cache() -> None:
 
     assert (settings.records_table, settings.endpoint_name) == ("preheat-records", "preheat-model")
     assert (settings.cache_url, settings.cache_cluster, settings.cache_iam_user) == (None, False, None)
-    assert settings.prefill is True
+    assert (settings.dead_letter_url, settings.cache_name, settings.inference_component) == (None, None, None)
+    assert (settings.bus, settings.prefill) == (names.BUS, True)
     assert 0 < settings.prefix_ttl_s <= settings.bundle_ttl_s <= settings.session_ttl_s
 
 
@@ -33,6 +33,9 @@ def test_from_env__reads_every_variable() -> None:
             names.ENV_CACHE_URL: "valkeys://cache.example:6379",
             names.ENV_CACHE_CLUSTER: "true",
             names.ENV_CACHE_IAM_USER: "preheat",
+            names.ENV_CACHE_NAME: "preheat-cache",
+            names.ENV_INFERENCE_COMPONENT: "smollm2",
+            names.ENV_BUS: "other-bus",
             names.ENV_BUNDLE_TTL_S: "120",
             names.ENV_SESSION_TTL_S: "7200.5",
             names.ENV_PREFIX_TTL_S: "60",
@@ -43,7 +46,8 @@ def test_from_env__reads_every_variable() -> None:
 
     assert settings.dead_letter_url == "https://sqs.example/1/dead"
     assert (settings.cache_url, settings.cache_cluster) == ("valkeys://cache.example:6379", True)
-    assert settings.cache_iam_user == "preheat"
+    assert (settings.cache_iam_user, settings.cache_name) == ("preheat", "preheat-cache")
+    assert (settings.bus, settings.inference_component) == ("other-bus", "smollm2")
     assert (settings.bundle_ttl_s, settings.session_ttl_s, settings.prefix_ttl_s) == (120.0, 7200.5, 60.0)
     assert (settings.prefill, settings.min_prefix_tokens) == (False, 1024)
 

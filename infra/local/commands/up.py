@@ -59,10 +59,10 @@ def run_until_stopped(options: StackOptions, *, as_json: bool) -> None:
     """Run a stack until SIGINT, SIGTERM or SIGHUP comes, and return.
 
     Raises:
-        BadUseError: a stack runs already in this folder.
+        BadUseError: a stack runs already in this folder, or it cannot be made.
         CommandFailedError: a part died; everything else is stopped.
     """
-    _refuse_second_stack(options.state_dir)
+    _claim(options.state_dir)
     for number in (signal.SIGTERM, signal.SIGHUP):
         if signal.getsignal(number) is not signal.SIG_IGN:  # nohup's choice stands
             signal.signal(number, signal.default_int_handler)
@@ -88,7 +88,11 @@ def _name_model(model: Path | None, endpoint: str | None) -> str:
     return DEFAULT_MODEL_ID if endpoint is None else urlsplit(endpoint).netloc
 
 
-def _refuse_second_stack(state_dir: Path) -> None:
+def _claim(state_dir: Path) -> None:
+    try:
+        state_dir.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise BadUseError(f"--state-dir: {error.strerror}: {state_dir}") from error
     try:
         state = read_state(state_dir)
     except NoStackError:

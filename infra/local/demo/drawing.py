@@ -13,7 +13,7 @@ from infra.local.demo.answers import Answer
 from infra.local.demo.pairs import Pair, summarise, typical
 from infra.local.demo.phases import segments
 from infra.local.demo.tenant_api import SectionView
-from infra.local.demo.wording import duration, times
+from infra.local.demo.wording import TIMES_SIGN, axis_time, duration, times
 
 WIDTH: Final = 720
 LARGEST_LETTERS: Final = 26
@@ -23,8 +23,8 @@ _LINE: Final = 36
 # A label stands behind its bar when the bar leaves this much room, else inside.
 _ROOM_FOR_LABEL: Final = 130
 _CURVE_HEIGHT: Final = 380
-_CURVE_LEFT: Final = 84
-_CURVE_RIGHT: Final = 560
+_CURVE_LEFT: Final = 108
+_CURVE_RIGHT: Final = 520
 _CURVE_TOP: Final = 24
 _CURVE_BOTTOM: Final = 320
 
@@ -38,7 +38,7 @@ def pause_bars(pairs: Sequence[Pair]) -> str:
     y = 0
     for one in summaries:
         parts.append(_text(0, y + 26, f"{one.prefix_tokens:,} tokens read ahead", css="strong"))
-        parts.append(_text(WIDTH, y + 26, f"{times(one.ratio)}× sooner", css="strong gain", anchor="end"))
+        parts.append(_text(WIDTH, y + 26, f"{times(one.ratio)}{TIMES_SIGN} sooner", css="strong gain", anchor="end"))
         y += _LINE
         cold = typical(pairs, one.wanted_tokens, "cold")
         parts += _bar(y, "cold", cold, scale)
@@ -87,7 +87,7 @@ def curve(pairs: Sequence[Pair]) -> str:
     while decade <= high:
         y = y_of(decade)
         parts.append(f'<line class="grid" x1="{_CURVE_LEFT}" x2="{_CURVE_RIGHT + 20}" y1="{y:.1f}" y2="{y:.1f}"/>')
-        parts.append(_text(_CURVE_LEFT - 10, y + 6, _axis_time(decade), css="axis", anchor="end"))
+        parts.append(_text(_CURVE_LEFT - 10, y + 6, axis_time(decade), css="axis", anchor="end"))
         decade *= 10
     parts += [_text(x_of(one), _CURVE_BOTTOM + 34, f"{one:,}", css="axis", anchor="middle") for one in tokens]
     for side in ("cold", "warm"):
@@ -95,23 +95,22 @@ def curve(pairs: Sequence[Pair]) -> str:
         points = " ".join(f"{x_of(x):.1f},{y_of(y):.1f}" for x, y in zip(tokens, medians, strict=True))
         parts.append(f'<polyline class="line {side}" points="{points}"/>')
         for pair in pairs:
-            answer = pair.cold if side == "cold" else pair.warm
-            parts.append(
-                f'<circle class="dot {side}" cx="{x_of(pair.prefix_tokens):.1f}" cy="{y_of(answer.ttft_ms):.1f}" r="5"/>'
-            )
+            x, y = x_of(pair.prefix_tokens), y_of((pair.cold if side == "cold" else pair.warm).ttft_ms)
+            parts.append(f'<circle class="dot {side}" cx="{x:.1f}" cy="{y:.1f}" r="5"/>')
         label = f"{side} {duration(medians[-1])}"
         parts.append(_text(x_of(tokens[-1]) + 16, y_of(medians[-1]) + 7, label, css=f"strong {side}"))
     return _svg(parts, _CURVE_HEIGHT, "Time to the first token over prefix tokens, both scales logarithmic")
 
 
-def section_bars(bundles: Sequence[Sequence[SectionView]]) -> str:
-    """Return what each prefix is made of, in careful tokens, on one scale."""
-    longest = max(sum(section.tokens for section in sections) for sections in bundles)
+def section_bars(bundles: Sequence[tuple[str, Sequence[SectionView]]]) -> str:
+    """Return what each prefix is made of, in careful tokens, on one scale; each with its label."""
+    longest = max(sum(section.tokens for section in sections) for _, sections in bundles)
     parts: list[str] = []
-    for position, sections in enumerate(bundles):
-        y, x = position * _LINE, 0.0
+    for position, (label, sections) in enumerate(bundles):
+        y, x = position * _LINE, float(_LABEL_WIDTH)
+        parts.append(_text(0, y + 20, label, css="side"))
         for section in sections:
-            width = section.tokens / longest * WIDTH
+            width = section.tokens / longest * (WIDTH - _LABEL_WIDTH)
             parts.append(
                 f'<rect class="s-{escape(section.name)}" x="{x:.1f}" y="{y}" width="{width:.1f}" height="{_BAR}">'
                 f"<title>{escape(section.name)}: {section.tokens:,} tokens, {escape(section.why)}</title></rect>"
@@ -136,10 +135,6 @@ def _bar(y: int, label: str, answer: Answer, scale: float) -> list[str]:
     else:
         parts.append(_text(x - 10, y + 20, duration(answer.ttft_ms), css="value inside", anchor="end"))
     return parts
-
-
-def _axis_time(ms: float) -> str:
-    return f"{ms / 1000:g} s" if ms >= 1000 else f"{ms:g} ms"  # noqa: PLR2004 - a second
 
 
 def _text(x: float, y: float, words: str, *, css: str, anchor: str = "start") -> str:

@@ -1,4 +1,4 @@
-"""The report as one HTML page that needs nothing else: style and pictures are inside, light and dark, wide and narrow."""
+"""The report as one HTML page that needs nothing else: style and pictures are inside, light and dark, wide and slim."""
 
 from collections.abc import Iterable, Sequence
 from html import escape
@@ -10,7 +10,7 @@ from infra.local.demo.pairs import Pair, SizeSummary
 from infra.local.demo.phases import PHASES
 from infra.local.demo.results import DemoResult
 from infra.local.demo.table import HEADINGS, rows
-from infra.local.demo.wording import count, duration, milliseconds, times
+from infra.local.demo.wording import TIMES_SIGN, count, duration, milliseconds, times
 
 _STYLE: Final = Path(__file__).with_name("page.css")
 _SECTION_WORDS: Final = {
@@ -78,13 +78,13 @@ def _lead(result: DemoResult, best: SizeSummary) -> str:
         f'<p class="lead">At {best.prefix_tokens:,} prefix tokens a user waits {duration(best.warm_ms)} instead of '
         f"{duration(best.cold_ms)}, from submit to the first token: the same question on the same data, asked of a "
         "session that was warmed when it started and of a twin that was not. "
-        f"{escape(data.source.capitalize())}: {data.tools} tools, {data.turns} turns, {data.preferences} preferences.</p>"
+        f"{escape(data.source)}: {data.tools} tools, {data.turns} turns, {data.preferences} preferences.</p>"
     )
 
 
 def _figures(summaries: Sequence[SizeSummary]) -> str:
     cards = "".join(
-        f"<div><b>{times(one.ratio)}× <small>sooner</small></b>"
+        f"<div><b>{times(one.ratio)}{TIMES_SIGN} <small>sooner</small></b>"
         f'<span class="from">{duration(one.cold_ms)}</span> → <span class="to">{duration(one.warm_ms)}</span><br>'
         f'<span class="soft">{one.prefix_tokens:,} tokens, {one.reused_tokens:,} of {one.warmed_tokens:,} reused, '
         f"{count(one.pairs, 'pair')}</span></div>"
@@ -110,7 +110,7 @@ def _curve(pairs: Sequence[Pair]) -> str:
         return ""
     return _section(
         "The longer the prefix, the more there is to gain",
-        "Time to the first token over prefix tokens, both scales logarithmic; one dot per answer, lines through medians.",
+        "Time to the first token over prefix tokens, both scales logarithmic. Dots are answers, lines the medians.",
         drawing.curve(pairs),
     )
 
@@ -129,8 +129,14 @@ def _split(pairs: Sequence[Pair]) -> str:
 
 
 def _bundles(pairs: Sequence[Pair], summaries: Sequence[SizeSummary]) -> str:
-    bundles = [next(pair.sections for pair in pairs if pair.wanted_tokens == one.wanted_tokens) for one in summaries]
-    present = {section.name for sections in bundles for section in sections}
+    bundles = [
+        (
+            f"{one.prefix_tokens:,}",
+            next(pair.sections for pair in pairs if pair.wanted_tokens == one.wanted_tokens),
+        )
+        for one in summaries
+    ]
+    present = {section.name for _, sections in bundles for section in sections}
     legend = _legend((f"s-{name}", words, "") for name, words in _SECTION_WORDS.items() if name in present)
     return _section(
         "What was read ahead",
@@ -144,7 +150,7 @@ def _freshness(result: DemoResult) -> str:
     block = seen.answer.block
     return _section(
         "Warm, and never out of date",
-        f"{escape(seen.key)} was changed after the warm-up, and the question asked at once. The engine was asked to read:",
+        f"{escape(seen.key)} changed after the warm-up, and the question came at once. The engine was asked to read:",
         f"<blockquote>{escape(seen.line or 'nothing of it')}</blockquote>",
         _steps(
             ("warmed at", seen.stamp_before),
@@ -181,12 +187,12 @@ def _checks(result: DemoResult) -> str:
 def _footer(result: DemoResult) -> str:
     machine, engine = result.machine, result.engine
     lacks = f" It lacks, against the engine in the cloud: {escape('; '.join(engine.lacks))}." if engine.lacks else ""
+    where = f"{escape(machine.system)}, {count(machine.cores, 'core')}, Python {escape(machine.python)}"
     return (
-        f"<footer><p>How it was measured: on one machine ({escape(machine.system)}, {count(machine.cores, 'core')}, Python "
-        f"{escape(machine.python)}) in {duration(result.took_s * 1000)}, stack started and stopped. Every side of every "
-        "pair had a tenant of its own that nobody had used before, so the two shared nothing in the engine beyond the "
-        f"chat template's {engine.template_tokens} first tokens; the sides took turns in going first. Times are the "
-        "HTTP client's. Reused tokens are the engine's own count.</p>"
+        f"<footer><p>How it was measured: on one machine ({where}) in {duration(result.took_s * 1000)}, with the start "
+        "and stop of the stack. Every side of every pair had a tenant of its own that nobody had used before, so the "
+        f"two shared nothing in the engine beyond the chat template's {engine.template_tokens} first tokens; the sides "
+        "took turns in going first. Times are the HTTP client's. Reused tokens are the engine's own count.</p>"
         f"<p>Engine: {escape(engine.model)}.{lacks} Seed {escape(result.seed)}.</p></footer>"
     )
 

@@ -1,5 +1,8 @@
 """How numbers are written for people: in the table, on the page and in the charts alike."""
 
+from typing import Final
+
+TIMES_SIGN: Final = "\N{MULTIPLICATION SIGN}"
 _SECOND_MS = 1000
 _TENTHS_UNDER = 10
 
@@ -12,6 +15,13 @@ def milliseconds(value: float) -> str:
 def duration(value_ms: float) -> str:
     """Return `319 ms` below a second, `14.4 s` above."""
     return f"{value_ms:.0f} ms" if value_ms < _SECOND_MS else f"{value_ms / _SECOND_MS:.1f} s"
+
+
+def axis_time(value_ms: float) -> str:
+    """Return `0`, `100 ms`, `2 s`, `2.5 s`: a mark on an axis."""
+    if value_ms == 0:
+        return "0"
+    return f"{value_ms:g} ms" if value_ms < _SECOND_MS else f"{value_ms / _SECOND_MS:g} s"
 
 
 def times(value: float) -> str:

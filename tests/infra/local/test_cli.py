@@ -26,6 +26,7 @@ def test_help__names_every_command(capsys: pytest.CaptureFixture[str]) -> None:
         (("up", "--sideways"), "No such option"),
         (("up", "--retry-s", "soon"), "'--retry-s'"),
         (("up", "--model", "nowhere.gguf"), "there is no file nowhere.gguf"),
+        (("up", "--state-dir", "/dev/null/folder"), "Not a directory: /dev/null/folder"),
         (("up", "--endpoint", "nowhere"), "no http or https URL"),
         (("up", "--endpoint", "http://host", "--model", "x"), "exclude each other"),
     ],

@@ -2,7 +2,7 @@
 
 import json
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 
@@ -10,11 +10,12 @@ import boto3
 import httpx
 import pytest
 from botocore.config import Config
+from botocore.exceptions import ClientError
 from mypy_boto3_sagemaker_runtime import SageMakerRuntimeClient
 
 from infra.local.model.launch import start_model_server
 
-WORDS = "river stone lamp garden copper window letter market silver bridge candle forest engine paper summer".split()
+WORDS = ("river", "stone", "lamp", "garden", "copper", "window", "letter", "market", "silver", "bridge", "candle")
 CONTEXT = 1024
 
 
@@ -32,6 +33,12 @@ class Answered:
     engine_id: str
 
 
+def original(error: ClientError) -> tuple[int, str]:
+    """Return the container's status and message out of a ModelError."""
+    response: Mapping[str, object] = dict(error.response)
+    return int(str(response["OriginalStatusCode"])), str(response["OriginalMessage"])
+
+
 @dataclass(frozen=True, slots=True)
 class Caller:
     """Calls one model server."""
@@ -39,8 +46,9 @@ class Caller:
     url: str
     client: SageMakerRuntimeClient
     words = staticmethod(words)
+    original = staticmethod(original)
 
-    def body(self, system: str, user: str = "What now?", **fields: object) -> bytes:
+    def body(self, system: str, user: str = "What now?", /, **fields: object) -> bytes:
         messages = [{"role": "system", "content": system}, {"role": "user", "content": user}]
         return json.dumps({"messages": messages, "max_tokens": 1, "temperature": 0, **fields}).encode()
 
@@ -90,7 +98,9 @@ def make_caller(url: str) -> Caller:
 def model_caller() -> Iterator[Caller]:
     """A caller of the shipped model: three slots of 1,024 tokens, two threads."""
     with start_model_server(slots=3, context=CONTEXT, threads=2) as server:
-        yield make_caller(server.url)
+        caller = make_caller(server.url)
+        yield caller
+        caller.client.close()
 
 
 @pytest.fixture(scope="session")

@@ -1,3 +1,5 @@
+"""The routes against a fake engine: framing, errors by route, loading, limits."""
+
 import asyncio
 import json
 from collections.abc import AsyncIterator, Mapping
@@ -75,10 +77,8 @@ def chat(**fields: object) -> dict[str, object]:
 def frames(raw: bytes) -> list[tuple[str, bytes]]:
     buffer = EventStreamBuffer()
     buffer.add_data(raw)
-    return [
-        (str(message.headers.get(":event-type") or message.headers[":exception-type"]), message.payload)
-        for message in buffer
-    ]
+    responses = [message.to_response_dict() for message in buffer]
+    return [(one["headers"].get(":event-type") or one["headers"][":exception-type"], one["body"]) for one in responses]
 
 
 def test_invoke__is_the_container_s_document_and_names_the_replica() -> None:
@@ -201,5 +201,8 @@ def test_tokenize__messages_or_text() -> None:
 
     assert post("/tokenize", {"text": "one two"}, backend=backend).json() == {"tokens": 2}
     assert post("/tokenize", chat(cache_salt="t"), backend=backend).json() == {"tokens": 11}
-    for wrong in ({}, {"text": "x", "messages": [{"role": "user"}]}, {"messages": []}, b"{"):
-        assert post("/tokenize", wrong, backend=backend).status_code == 400
+
+
+@pytest.mark.parametrize("wrong", [{}, {"text": "x", "messages": [{"role": "user"}]}, {"messages": []}, b"{"])
+def test_tokenize__neither_or_both_is_refused(wrong: object) -> None:
+    assert post("/tokenize", wrong, backend=FakeBackend()).status_code == 400

@@ -1,3 +1,5 @@
+"""The door refuses what vLLM refuses and repeats no text."""
+
 import json
 
 import pytest

@@ -1,3 +1,5 @@
+"""Errors and limits on the wire."""
+
 import json
 
 import pytest

@@ -22,7 +22,7 @@ class WarmUp:
 
     def __init__(self, caller: "Caller", body: bytes, *, session: str) -> None:
         self.answered: Answered | None = None
-        self.error: dict[str, object] = {}
+        self.refused: tuple[int, str] = (0, "")
         self._thread = threading.Thread(target=self._run, args=(caller, body, session))
         self._thread.start()
         wait_until(lambda: caller.tokens_read() >= 64)
@@ -31,7 +31,7 @@ class WarmUp:
         try:
             self.answered = caller.invoke(body, session=session, warm_up=True)
         except ClientError as error:
-            self.error = dict(error.response)
+            self.refused = caller.original(error)
 
     def join(self) -> "WarmUp":
         self._thread.join(PATIENCE_S)
@@ -136,17 +136,18 @@ def test_invoke__refuses_what_the_container_in_the_cloud_refuses(
     call = client.invoke_endpoint_with_response_stream if streaming else client.invoke_endpoint
 
     with pytest.raises(client.exceptions.ModelError) as caught:
-        call(EndpointName="preheat", Body=model_caller.body("Be brief. " * 20, stream=streaming, **fields))
+        call(EndpointName="preheat", Body=model_caller.body("Be brief. " * 20, **{**fields, "stream": streaming}))
 
-    assert caught.value.response["OriginalStatusCode"] == 400
-    assert words in caught.value.response["OriginalMessage"]
+    status, message = model_caller.original(caught.value)
+    assert status == 400
+    assert words in message
 
 
 def test_invoke__malformed_json(model_caller: "Caller") -> None:
     with pytest.raises(model_caller.client.exceptions.ModelError) as caught:
         model_caller.invoke(b'{"messages": [')
 
-    assert caught.value.response["OriginalStatusCode"] == 400
+    assert model_caller.original(caught.value)[0] == 400
 
 
 def test_invoke__unknown_endpoint(model_caller: "Caller") -> None:
@@ -170,8 +171,9 @@ def test_answer__takes_over_the_running_warm_up_of_its_session(model_caller: "Ca
     answer = model_caller.invoke(model_caller.body(system, "And now?", cache_salt="join"), session="join")
     warm_up.join()
 
-    assert warm_up.error["OriginalStatusCode"] == 503
-    assert "superseded by an answer" in str(warm_up.error["OriginalMessage"])
+    status, message = warm_up.refused
+    assert status == 503
+    assert "superseded by an answer" in message
     assert 64 <= answer.cached_tokens < answer.prompt_tokens
 
 

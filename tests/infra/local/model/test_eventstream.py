@@ -1,3 +1,5 @@
+"""Frames, decoded by botocore."""
+
 import pytest
 from botocore.eventstream import ChecksumMismatch, EventStreamBuffer, EventStreamMessage
 
@@ -13,7 +15,7 @@ def decoded(raw: bytes) -> list[EventStreamMessage]:
 def test_payload_part__is_what_botocore_decodes() -> None:
     (message,) = decoded(payload_part("data: {}\n\nü".encode()))
 
-    assert message.headers == {
+    assert message.to_response_dict()["headers"] == {
         ":event-type": "PayloadPart",
         ":content-type": "application/octet-stream",
         ":message-type": "event",
@@ -30,8 +32,9 @@ def test_payload_part__two_in_a_row_are_told_apart() -> None:
 def test_model_stream_error__is_an_exception_to_botocore() -> None:
     (message,) = decoded(model_stream_error("gone", error_code="StreamBroken"))
 
-    assert message.to_response_dict()["status_code"] == 400
-    assert message.headers[":exception-type"] == "ModelStreamError"
+    response = message.to_response_dict()
+    assert response["status_code"] == 400
+    assert response["headers"][":exception-type"] == "ModelStreamError"
     assert message.payload == b'{"Message": "gone", "ErrorCode": "StreamBroken"}'
 
 

@@ -1,3 +1,5 @@
+"""A call ends when its caller is gone."""
+
 import asyncio
 from collections.abc import AsyncIterator, MutableMapping
 from contextlib import asynccontextmanager

@@ -1,3 +1,5 @@
+"""Finding and checking weights."""
+
 from pathlib import Path
 
 import pytest

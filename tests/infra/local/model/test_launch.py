@@ -1,3 +1,5 @@
+"""Starting a server from Python."""
+
 from pathlib import Path
 from typing import TYPE_CHECKING
 

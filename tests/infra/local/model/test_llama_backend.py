@@ -1,3 +1,5 @@
+"""What is sent to llama.cpp, and what comes back."""
+
 import asyncio
 import json
 from pathlib import Path
@@ -10,7 +12,7 @@ from infra.local.model.chat import parse_chat
 from infra.local.model.errors import ContainerError
 from infra.local.model.llama_backend import LlamaBackend
 from infra.local.model.parking import SlotKeeper
-from infra.local.model.salt import salt_text
+from infra.local.model.salt import Message, salt_text
 from infra.local.model.slots import SlotTable
 
 FACTS = EngineFacts("id", "http://engine", "m", 100, 1, "text", 3, ())
@@ -136,14 +138,14 @@ def test_open__gives_the_slot_back_after_a_refusal() -> None:
 
 
 def test_count_messages__counts_the_template_and_the_salt() -> None:
-    messages = ({"role": "system", "content": "one two"},)
+    messages: tuple[Message, ...] = ({"role": "system", "content": "one two"},)
 
     async def run() -> tuple[int, int, int]:
         backend = backend_on(Engine())
         return (
             await backend.count_text("one two"),
-            await backend.count_messages(messages, cache_salt=None),  # type: ignore[arg-type]  a tuple of plain dicts
-            await backend.count_messages(messages, cache_salt="t"),  # type: ignore[arg-type]  same
+            await backend.count_messages(messages, cache_salt=None),
+            await backend.count_messages(messages, cache_salt="t"),
         )
 
     assert asyncio.run(run()) == (2, 3, 4)

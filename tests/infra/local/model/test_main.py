@@ -28,10 +28,10 @@ COMMAND = [sys.executable, "-m", "infra.local.model"]
 class BreakingServer(BaseHTTPRequestHandler):
     """An OpenAI-compatible server that hangs up after the first token."""
 
-    def do_GET(self) -> None:  # noqa: N802  named by http.server
+    def do_GET(self) -> None:
         self._answer(json.dumps({"data": [{"id": "m"}]}).encode(), "application/json")
 
-    def do_POST(self) -> None:  # noqa: N802  named by http.server
+    def do_POST(self) -> None:
         self.rfile.read(int(self.headers["Content-Length"]))
         self._answer(b'data: {"choices":[{"index":0,"delta":{"content":"Hi"}}]}\n\n', "text/event-stream")
 
@@ -121,6 +121,8 @@ def test_endpoint__a_server_that_hangs_up_is_an_event_stream_error(caller_of: "C
         first = next(events)
         with pytest.raises(EventStreamError, match="ModelStreamError") as caught:
             next(events)
+        response["Body"].close()
+        caller.client.close()
         facts = caller.engine()
 
     assert b"Hi" in first["PayloadPart"]["Bytes"]

@@ -1,3 +1,5 @@
+"""States are moved, and a move never fails a call."""
+
 import asyncio
 import os
 import subprocess
@@ -118,7 +120,7 @@ def test_hold__one_too_many_waiting_is_refused(tmp_path: Path) -> None:
 
 
 def test_make_folder__is_private_and_removes_what_dead_servers_left() -> None:
-    dead = subprocess.run(  # noqa: S603  this interpreter
+    dead = subprocess.run(
         [sys.executable, "-c", "import os; print(os.getpid())"], check=True, capture_output=True, text=True
     )
     left = Path(tempfile.gettempdir()) / f"preheat-kv-{dead.stdout.strip()}-left"

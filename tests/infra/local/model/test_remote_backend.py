@@ -1,3 +1,5 @@
+"""Bodies pass to another server as they are."""
+
 import asyncio
 import json
 

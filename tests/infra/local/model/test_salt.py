@@ -1,3 +1,5 @@
+"""Two salts part at the first letters."""
+
 import itertools
 
 from infra.local.model.salt import Message, plain_text, salt_text, salted

@@ -1,6 +1,9 @@
+"""Answers first; warm-ups one at a time, dropped and resumed."""
+
 import asyncio
 import json
 from collections.abc import Coroutine
+from functools import partial
 from typing import Any
 
 import pytest
@@ -44,9 +47,7 @@ def _refusal(task: "asyncio.Task[str]") -> tuple[int, str]:
 def test_warm_up__runs_one_at_a_time_in_order() -> None:
     async def run() -> list[str]:
         scheduler, engine = Scheduler(), Engine()
-        tasks = [
-            asyncio.create_task(scheduler.warm_up(name, call=lambda name=name: engine.attempt(name))) for name in "abc"
-        ]
+        tasks = [asyncio.create_task(scheduler.warm_up(name, call=partial(engine.attempt, name))) for name in "abc"]
         await _settle()
         for name in "cba":
             engine.gates.setdefault(name, asyncio.Event()).set()

@@ -1,3 +1,5 @@
+"""Which slot a session gets, and what is kept."""
+
 from infra.local.model.slots import MIN_SHARED_CHARS, Lease, Move, SlotTable, common_chars
 
 LONG = "x" * MIN_SHARED_CHARS

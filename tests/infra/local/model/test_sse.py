@@ -1,10 +1,16 @@
+"""Events taken apart and put together."""
+
 import asyncio
 from collections.abc import AsyncIterator
+from typing import TYPE_CHECKING
 
 import pytest
 
 from infra.local.model.errors import BrokenStreamError
 from infra.local.model.sse import event_json, split_events, whole_answer
+
+if TYPE_CHECKING:
+    from pydantic import JsonValue
 
 STREAM = b'data: {"a": 1}\n\n: a comment\n\ndata: {"b": "\xc3\xbc"}\r\n\r\ndata: [DONE]\n\n'
 
@@ -42,8 +48,8 @@ def test_event_json__only_objects_count() -> None:
 
 
 def test_whole_answer__joins_what_was_streamed() -> None:
-    call = {"index": 0, "id": "c1", "type": "function", "function": {"name": "find", "arguments": '{"q"'}}
-    rest = {"index": 0, "function": {"arguments": ': "x"}'}}
+    call: JsonValue = {"index": 0, "id": "c1", "type": "function", "function": {"name": "find", "arguments": '{"q"'}}
+    rest: JsonValue = {"index": 0, "function": {"arguments": ': "x"}'}}
     answer = whole_answer(
         [
             {"id": "1", "object": "chat.completion.chunk", "choices": [{"index": 0, "delta": {"role": "assistant"}}]},

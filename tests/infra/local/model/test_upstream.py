@@ -1,3 +1,5 @@
+"""An engine's failures in our words."""
+
 import asyncio
 from collections.abc import AsyncIterator
 

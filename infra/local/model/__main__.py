@@ -84,12 +84,12 @@ def _listen(port: int) -> socket.socket:
 async def _backend(arguments: argparse.Namespace, folder: Path | None) -> Backend:
     if folder is None:
         url = arguments.endpoint.rstrip("/").removesuffix("/v1")
-        client = engine_client(url, reset_on_close=False)
+        client = engine_client(url)
         return await connect_remote(client, cache_salt=arguments.cache_salt or "native")
     gguf = checked_gguf(arguments.model or installed_gguf())
     size = EngineSize(arguments.slots, arguments.context, arguments.threads, arguments.parked_mib * _MIB)
     running = await asyncio.to_thread(load_engine, gguf, size, folder=folder)
-    client = engine_client(running.url, reset_on_close=True)
+    client = engine_client(running.url)
     return await connect_engine(client, running, model=gguf.stem, size=size, folder=folder)
 
 
@@ -97,7 +97,7 @@ async def _serve(arguments: argparse.Namespace, listener: socket.socket, folder:
     container = Container(Scheduler())
     config = uvicorn.Config(
         make_app(container, endpoint_name=arguments.endpoint_name),
-        log_level="critical",  # what fails in a call is logged by the application,
+        log_level="critical",  # what fails in a call is logged by the application
         access_log=False,
         lifespan="off",
         timeout_graceful_shutdown=1,
@@ -117,10 +117,8 @@ async def _serve(arguments: argparse.Namespace, listener: socket.socket, folder:
             container.use(backend)
             url = f"http://{HOST}:{listener.getsockname()[1]}"
             print(f"ready {url} engine_id={backend.facts.engine_id} model={backend.facts.model}", flush=True)  # noqa: T201  the line that callers wait for
-    except StartError:
-        server.should_exit = True
-        raise
     finally:
+        server.should_exit = server.should_exit or not container.ready
         await serving
 
 

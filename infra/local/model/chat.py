@@ -79,6 +79,8 @@ def parse_chat(raw: bytes) -> Chat:
         raise refusal(400, f"the body is not JSON: {error.msg} at line {error.lineno} column {error.colno}") from error
     except (UnicodeDecodeError, RecursionError) as error:
         raise refusal(400, "the body is not JSON in UTF-8") from error
+    if b"\\u" in raw:
+        _check_surrogates(body)
     try:
         parsed = _ChatBody.model_validate(body)
     except ValidationError as error:
@@ -94,6 +96,14 @@ def parse_chat(raw: bytes) -> Chat:
         cache_salt=parsed.cache_salt,
         has_tools=bool(parsed.tools),
     )
+
+
+def _check_surrogates(body: JsonValue) -> None:
+    r"""Refuse half a character, such as `\ud800`: it is JSON but no text."""
+    try:
+        json.dumps(body, ensure_ascii=False).encode()
+    except UnicodeEncodeError as error:
+        raise refusal(400, "the body holds half a surrogate pair") from error
 
 
 def _first_fault(error: ValidationError) -> str:

@@ -1,7 +1,5 @@
 """The HTTP side of an engine: one client, its errors in our words."""
 
-import socket
-import struct
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Final
@@ -15,12 +13,11 @@ CHAT_PATH: Final = "/v1/chat/completions"
 _JSON: Final = {"content-type": "application/json"}
 # SageMaker ends a stream after eight minutes.
 _TIMEOUT: Final = httpx.Timeout(480.0, connect=5.0)
-# No connection is used twice: llama.cpp closes idle ones, and a call that meets the closing fails (ran: 1 in 30).
-# Closing sends a reset, so that the engine's next write to a dropped call fails: it stops a batch earlier.
-_RESET_ON_CLOSE: Final = (socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+# No connection is used twice: llama.cpp closes idle ones, and a call that meets the closing fails (ran).
+_LIMITS: Final = httpx.Limits(max_connections=None, max_keepalive_connections=0)
 
 
-def engine_client(url: str, *, reset_on_close: bool) -> httpx.AsyncClient:
+def engine_client(url: str) -> httpx.AsyncClient:
     """Return a client for the engine at `url`, its OpenAI base without `/v1`.
 
     Proxies of the environment are not used.
@@ -28,12 +25,8 @@ def engine_client(url: str, *, reset_on_close: bool) -> httpx.AsyncClient:
     Raises:
         StartError: `url` is not one.
     """
-    transport = httpx.AsyncHTTPTransport(
-        limits=httpx.Limits(max_connections=None, max_keepalive_connections=0),
-        socket_options=[_RESET_ON_CLOSE] if reset_on_close else None,
-    )
     try:
-        return httpx.AsyncClient(base_url=url, transport=transport, timeout=_TIMEOUT, trust_env=False)
+        return httpx.AsyncClient(base_url=url, limits=_LIMITS, timeout=_TIMEOUT, trust_env=False)
     except httpx.InvalidURL as error:
         raise StartError(f"not a URL: {url}") from error
 

@@ -27,6 +27,12 @@ def test_parse_chat__keeps_what_it_does_not_know() -> None:
     assert (chat.max_tokens, chat.stream, chat.cache_salt, chat.has_tools) == (3, True, "t", False)
 
 
+def test_parse_chat__a_whole_surrogate_pair_is_a_character() -> None:
+    raw = b'{"messages": [{"role": "user", "content": "\\ud83d\\ude00"}]}'
+
+    assert parse_chat(raw).messages == ({"role": "user", "content": "\U0001f600"},)
+
+
 def test_parse_chat__max_completion_tokens_comes_first() -> None:
     assert parse_chat(body(max_tokens=3, max_completion_tokens=5)).max_tokens == 5
 
@@ -51,6 +57,7 @@ def test_parse_chat__max_completion_tokens_comes_first() -> None:
         (b"\xff\xfe", "not JSON"),
         (b"[" * 100_000, "not JSON"),
         (b"", "not JSON"),
+        (b'{"messages": [{"role": "user", "content": "\\ud800"}]}', "surrogate"),
     ],
 )
 def test_parse_chat__refuses_and_names_the_field_not_the_text(raw: bytes, field: str) -> None:

@@ -193,7 +193,7 @@ def test_answer__of_another_session_goes_first_and_the_warm_up_goes_on(model_cal
 
 
 def test_invocations__a_caller_that_hangs_up_frees_the_engine(model_caller: "Caller") -> None:
-    system = model_caller.words(700, seed=7)
+    system = model_caller.words(500, seed=7)
     body = model_caller.body(system, stream=True)
     with httpx.stream("POST", f"{model_caller.url}/invocations", content=body) as response:
         assert response.status_code == 200

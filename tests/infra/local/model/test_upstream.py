@@ -57,4 +57,4 @@ def test_post_stream__a_cut_connection_is_a_broken_stream() -> None:
 
 def test_engine_client__what_is_no_url() -> None:
     with pytest.raises(StartError):
-        engine_client("http://engine:port", reset_on_close=False)
+        engine_client("http://engine:port")

@@ -8,13 +8,10 @@ from preheat.adapters.http import problem
 from preheat.adapters.observability import logger, record_answer
 from preheat.adapters.openai_chat import DONE, Head, chunk, sse
 from preheat.errors import PreheatError
-from preheat.ports import Delta
-from preheat.report import AnswerReport
-
-Item = Delta | AnswerReport
+from preheat.report import AnswerItem, AnswerReport
 
 
-def watched(items: Iterator[Item], *, session: str) -> Iterator[Item]:
+def watched(items: Iterator[AnswerItem], *, session: str) -> Iterator[AnswerItem]:
     """Pass the items on and record the report that ends them."""
     for item in items:
         if isinstance(item, AnswerReport):
@@ -22,7 +19,7 @@ def watched(items: Iterator[Item], *, session: str) -> Iterator[Item]:
         yield item
 
 
-async def events(first: Item, rest: Iterator[Item], head: Head) -> AsyncIterator[bytes]:
+async def events(first: AnswerItem, rest: Iterator[AnswerItem], head: Head) -> AsyncIterator[bytes]:
     """Yield one event per item, and the end mark. A stream that breaks says so in its last event."""
     yield sse(chunk(first, head))
     try:

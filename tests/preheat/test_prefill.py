@@ -154,7 +154,7 @@ def test_prefix_messages__in_this_renderers_form() -> None:
 
     system, *messages = prefix_messages(build(rows))
 
-    assert RENDERER == "text-tools/1", "a new form needs a new name: old and new bytes must not meet in one cache slot"
+    assert RENDERER == "text-tools/2", "a new form needs a new name: old and new bytes must not meet in one cache slot"
     assert str(system["content"]).split("\n") == [
         "# Tools",
         HOW_TO_CALL,

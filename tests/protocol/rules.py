@@ -21,6 +21,7 @@ class Rules:
         put_frozen: The first of a generation stays, or the last one does.
         replaces_frozen: A record that does not serve the stamp gives way to the next generation.
         respects_newer: A record at later versions than those read is not replaced.
+        refuses_deleted: Where the rows lack a key that the prefix holds, the counters are read again.
     """
 
     row_and_counter: Literal["together", "counter_first", "row_first"] = "together"
@@ -35,3 +36,4 @@ class Rules:
     put_frozen: Literal["first_wins", "last_wins"] = "first_wins"
     replaces_frozen: bool = True
     respects_newer: bool = True
+    refuses_deleted: bool = True

@@ -1,6 +1,6 @@
 """The state of the modelled protocol: small tuples of numbers, so that equal states are one and can be sorted.
 
-Values of the preference are named by their place in the history of its row; 0 is no value. Where something is not there
+Values of the preference are named by their place in the history of its row; 0 is no value. Where something is not there,
 or has not been read yet, a tuple of the same shape says so.
 """
 
@@ -20,9 +20,16 @@ class Stamp(NamedTuple):
     def order(self) -> int:
         return sum(self)
 
+    @property
+    def whole(self) -> bool:
+        return self.agent >= 0 and self.pref >= 0
+
+    def __str__(self) -> str:
+        return f"a{self.agent}.f{self.forget}.p{self.pref}.h{self.hist}"
+
 
 class Frozen(NamedTuple):
-    """`preheat.stamp.Frozen`: the prefix of a session holds `value`."""
+    """`preheat.stamp.Frozen`: what the prefix of the session holds. Generation -1: there is none; -2: not read yet."""
 
     generation: int
     agent: int
@@ -35,20 +42,31 @@ class Frozen(NamedTuple):
     def is_newer_than(self, stamp: Stamp) -> bool:
         return self.agent > stamp.agent or self.forget > stamp.forget
 
+    def __str__(self) -> str:
+        if self.generation < 0:
+            return "nothing"
+        return f"generation {self.generation} at a{self.agent}.f{self.forget} with value {self.value}"
+
 
 class Bundle(NamedTuple):
-    """`preheat.bundle.Bundle`: what is sent is the prefix and the correction at the tail, 0 if there is none."""
+    """`preheat.bundle.Bundle`: what is sent is the prefix and, at the tail, the correction; 0 if there is none."""
 
     stamp: Stamp
     frozen: Frozen
     correction: int
+
+    def __str__(self) -> str:
+        if self == NO_BUNDLE:
+            return "nothing"
+        tail = {0: "", GONE: ", said to be gone"}.get(self.correction, f", corrected to {self.correction}")
+        return f"a bundle at {self.stamp} with value {self.frozen.value}{tail}"
 
 
 UNREAD_STAMP = Stamp(-1, -1, -1, -1)
 NO_FROZEN, UNREAD_FROZEN = Frozen(-1, -1, -1, 0), Frozen(-2, -1, -1, 0)
 NO_BUNDLE, UNREAD_BUNDLE = Bundle(UNREAD_STAMP, NO_FROZEN, 0), Bundle(UNREAD_STAMP, UNREAD_FROZEN, 0)
 NO_VALUE, UNREAD_VALUE = 0, -1
-# A correction that says that a value is gone: what the protocol must not send.
+# A correction that says that a value is gone: what the protocol never sends.
 GONE = -2
 
 
@@ -61,7 +79,7 @@ class Act(IntEnum):
 
 
 class Writer(NamedTuple):
-    """One write. `left` is the number of steps to its acknowledgement; `row` the place of the row it has written."""
+    """One write. `left` counts its steps to the acknowledgement; `row` is the place of the row that it has written."""
 
     act: Act
     left: int
@@ -69,7 +87,7 @@ class Writer(NamedTuple):
 
 
 class Phase(IntEnum):
-    """Where a builder or a reader stands: what it does next."""
+    """What a builder or a reader does next."""
 
     IDLE = 0
     CHECK = 1
@@ -84,16 +102,17 @@ class Phase(IntEnum):
 
 
 class Run(NamedTuple):
-    """A builder or a reader at work, and what it knows; what it no longer needs is forgotten.
+    """A builder or a reader at work, and what it knows. What it needs no longer is forgotten.
 
     Attributes:
         phase: What it does next.
         floor: The place in the history of the last row acknowledged before it began; readers only.
         agent_floor: The same for the agent's version.
-        found: What the cache held; when it is done, what it has built.
+        found: What the cache held; once it is done, what it has built.
         stamp: The counters read.
         frozen: The session's frozen record as read.
         current: The row as read.
+        lost: How often another's record was there when it froze.
         again: Whether it has met a conflict before.
     """
 
@@ -104,6 +123,7 @@ class Run(NamedTuple):
     stamp: Stamp = UNREAD_STAMP
     frozen: Frozen = UNREAD_FROZEN
     current: int = UNREAD_VALUE
+    lost: int = 0
     again: int = 0
 
 
@@ -112,15 +132,17 @@ class State(NamedTuple):
 
     Attributes:
         history: Every value that the row has had, the oldest first; 0 where it was deleted.
-        pref, forget, hist: The user's counters.
-        agent: The agent's.
+        pref: The user's counter.
+        forget: The user's counter.
+        hist: The user's counter.
+        agent: The agent's version.
         acked: The place of the last acknowledged row in `history`.
         frozen: The session's frozen record.
         slot: The session's bundle in the cache.
-        given: Every bundle that the cache was ever given, where it may return them late.
-        writers: Their writes.
-        builders: Warm-ups.
-        readers: Requests.
+        given: Every bundle that the weakest cache may return, `NO_BUNDLE` among them; empty where there is a slot.
+        writers: The writes.
+        builders: The warm-ups.
+        readers: The requests.
         deliveries: How often a message can still start a builder.
         losses: How often the cache can still lose what it holds.
     """
@@ -140,10 +162,44 @@ class State(NamedTuple):
     deliveries: int
     losses: int
 
+    @property
+    def stamp(self) -> Stamp:
+        return Stamp(self.agent, self.forget, self.pref, self.hist)
+
+    @property
+    def all_written(self) -> bool:
+        return not any(writer.left for writer in self.writers)
+
+    def with_builder(self, number: int, run: Run) -> "State":
+        return self._replace(builders=(*self.builders[:number], run, *self.builders[number + 1 :]))
+
+    def with_reader(self, number: int, run: Run) -> "State":
+        return self._replace(readers=(*self.readers[:number], run, *self.readers[number + 1 :]))
+
+    def with_writer(self, number: int, writer: Writer) -> "State":
+        return self._replace(writers=(*self.writers[:number], writer, *self.writers[number + 1 :]))
+
 
 def canonical(state: State) -> State:
-    """Return the same state with equal processes in one order."""
+    """Return one state for all that no step can tell apart: equal processes in one order, no bundle beyond use."""
     builders, readers = tuple(sorted(state.builders)), tuple(sorted(state.readers))
-    if builders == state.builders and readers == state.readers:
-        return state
-    return state._replace(builders=builders, readers=readers)
+    given = _of_use(state) if state.given else state.given
+    return state._replace(builders=builders, readers=readers, given=given)
+
+
+def _of_use(state: State) -> frozenset[Bundle]:
+    """Return what the weakest cache holds, without the bundles that nobody can match or renew from now on.
+
+    Counters only grow, so what is neither at the versions of now nor at those that somebody has read is as good as
+    nothing; and of what can only be renewed the tail does not matter, since renewing replaces it.
+    """
+    stamps = [run.stamp for run in (*state.readers, *state.builders) if run.phase in {Phase.CHECK, Phase.VERSIONS}]
+    agents = {state.agent, *(stamp.agent for stamp in stamps)}
+    forgets = {state.forget, *(stamp.forget for stamp in stamps)}
+    prefs = {state.pref, *(stamp.pref for stamp in stamps)}
+    kept = {NO_BUNDLE}
+    for stamp, frozen, correction in state.given - kept:
+        if frozen.agent in agents and frozen.forget in forgets:
+            renewable = stamp.pref not in prefs
+            kept.add(Bundle(stamp._replace(pref=0, hist=0), frozen, 0) if renewable else Bundle(stamp, frozen, correction))
+    return frozenset(kept)

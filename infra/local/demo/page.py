@@ -123,7 +123,7 @@ def _split(pairs: Sequence[Pair]) -> str:
     )
     return _section(
         "The same, in milliseconds",
-        "Everything up to prefill adds up to the first token; decode is the rest of the answer.",
+        "All up to prefill adds up to the first token; decode is the rest. The rows are read from moto, an emulator.",
         f'<div class="scroll"><table><thead><tr>{head}</tr></thead><tbody>{lines}</tbody></table></div>',
     )
 

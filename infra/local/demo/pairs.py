@@ -51,7 +51,14 @@ class Pair:
         return self.cold.ttft_ms / self.warm.ttft_ms
 
 
-def run_pair(stage: Stage, sized: SizedTenant, number: int, *, tell: Tell) -> Pair:
+def run_pair(
+    stage: Stage,
+    sized: SizedTenant,
+    number: int,
+    *,
+    tell: Tell,
+    after: Callable[[Side], None] | None = None,
+) -> Pair:
     """Load two fresh tenants, warm one, ask both.
 
     Args:
@@ -59,6 +66,7 @@ def run_pair(stage: Stage, sized: SizedTenant, number: int, *, tell: Tell) -> Pa
         sized: What is loaded.
         number: Counts the pairs of this size from 0; even ones start with the warm side.
         tell: Told of every step.
+        after: Called after each side's answer, with the side: what is to be measured beside it.
 
     Raises:
         CallFailedError: the API refused a call.
@@ -66,7 +74,6 @@ def run_pair(stage: Stage, sized: SizedTenant, number: int, *, tell: Tell) -> Pa
         NotQuietError: background work did not end.
     """
     question = sized.data.question(number)
-    first: Side = "cold" if number % 2 else "warm"
     with (
         stage.tenant(sized.wanted_tokens, number, "warm") as warm,
         stage.tenant(sized.wanted_tokens, number, "cold") as cold,
@@ -75,23 +82,30 @@ def run_pair(stage: Stage, sized: SizedTenant, number: int, *, tell: Tell) -> Pa
             tell(f"loading tenant {api.tenant}")
             api.load(sized.data, sized.budgets)
         stage.await_quiet()
-        if first == "cold":
-            cold_answer = ask_cold(stage, cold, sized, question=question, tell=tell)
-        view, warm_up_ms = warm_up(stage, warm, sized, tell=tell)
-        tell("asking the warm session")
-        warm_answer = warm.ask(sized.data, SESSION, question=question, max_tokens=stage.answer_tokens)
-        if first == "warm":
-            cold_answer = ask_cold(stage, cold, sized, question=question, tell=tell)
+        for side in order_of(number):
+            if side == "cold":
+                cold_answer = ask_cold(stage, cold, sized, question=question, tell=tell)
+            else:
+                view, warm_up_ms = warm_up(stage, warm, sized, tell=tell)
+                tell("asking the warm session")
+                warm_answer = warm.ask(sized.data, SESSION, question=question, max_tokens=stage.answer_tokens)
+            if after is not None:
+                after(side)
     return Pair(
         wanted_tokens=sized.wanted_tokens,
         prefix_tokens=sized.tokens,
-        first=first,
+        first=order_of(number)[0],
         cold=cold_answer,
         warm=warm_answer,
         warmed_tokens=view.warmed_tokens,
         warm_up_ms=warm_up_ms,
         sections=view.sections,
     )
+
+
+def order_of(number: int) -> tuple[Side, Side]:
+    """Return which side of a pair goes first, and which second; pairs take turns."""
+    return ("cold", "warm") if number % 2 else ("warm", "cold")
 
 
 def ask_cold(stage: Stage, api: TenantApi, sized: SizedTenant, *, question: str, tell: Tell) -> Answer:

@@ -18,12 +18,13 @@ from preheat.errors import (
     StoreUnavailableError,
 )
 from preheat.gather import Gathered, Spent, bring_up_to_date, current_stamp
-from preheat.history import Turn
+from preheat.history import ToolCall, Turn
 from preheat.ports import Delta, Finished, NewTurn, Ports, Versions
 from preheat.prefill import NewMessage, Sampling
-from preheat.report import AnswerReport, Phases, section_lines
+from preheat.report import AnswerItem, AnswerReport, CallsMade, Phases, section_lines
 from preheat.session import Scope
 from preheat.stamp import UserState
+from preheat.tool_calls import ToolCallReader
 from preheat.verdict import Served, judge, next_receipt
 from preheat.warm_state import WarmState, keep_bundle, keep_receipt, look_up
 
@@ -49,7 +50,16 @@ class AnswerRequest:
     repeatable: bool = False
 
 
-def answer(request: AnswerRequest, ports: Ports) -> Iterator[Delta | AnswerReport]:
+@dataclass(frozen=True, slots=True)
+class Said:
+    """A whole answer: its text, the calls taken out of it, and the engine's word on it."""
+
+    text: str
+    calls: tuple[ToolCall, ...]
+    finished: Finished
+
+
+def answer(request: AnswerRequest, ports: Ports) -> Iterator[AnswerItem]:
     """Stream the answer; the last item is the report. Errors come before the first item, or break the stream.
 
     An answer that breaks off, on either side, is not saved: its turns are saved once it is whole.
@@ -77,12 +87,16 @@ def answer(request: AnswerRequest, ports: Ports) -> Iterator[Delta | AnswerRepor
     started_at = clock.now()
     handed_ms = clock.monotonic_ms()
     first_ms: float | None = None
+    reader = ToolCallReader(id_prefix=f"call-{request.request_id}")
     text: list[str] = []
     for item in ports.endpoint.generate(engine_request):
         if isinstance(item, Delta):
             first_ms = first_ms or clock.monotonic_ms()
-            text.append(item.text)
-            yield item
+        shown = reader.feed(item.text) if isinstance(item, Delta) else reader.finish()
+        if shown:
+            text.append(shown)
+            yield Delta(shown)
+        if isinstance(item, Delta):
             continue
         done_ms = clock.monotonic_ms()
         first_ms = first_ms or done_ms
@@ -94,7 +108,10 @@ def answer(request: AnswerRequest, ports: Ports) -> Iterator[Delta | AnswerRepor
             prefill=first_ms - handed_ms,
             decode=done_ms - first_ms,
         )
-        saved, unsaved = _save(request, "".join(text), item, served=served, started_at=started_at, ports=ports)
+        if reader.calls:
+            yield CallsMade(tuple(reader.calls))
+        said = Said("".join(text), tuple(reader.calls), item)
+        saved, unsaved = _save(request, said, served=served, started_at=started_at, ports=ports)
         state, reasons = judge(served, item.usage, engine_id=item.engine_id)
         yield AnswerReport(
             state=state,
@@ -105,7 +122,7 @@ def answer(request: AnswerRequest, ports: Ports) -> Iterator[Delta | AnswerRepor
             reused_tokens=item.usage.cached_tokens,
             usage=item.usage,
             engine_id=item.engine_id,
-            finish_reason=item.finish_reason,
+            finish_reason="tool_calls" if reader.calls else item.finish_reason,
             hist_seq=saved,
             reasons=(*reasons, *unsaved),
             missing=served.bundle.missing if served.bundle else (),
@@ -166,7 +183,7 @@ def _gather_again(scope: Scope, ports: Ports) -> Gathered | None:
 
 
 def _save(
-    request: AnswerRequest, text: str, finished: Finished, *, served: Served, started_at: float, ports: Ports
+    request: AnswerRequest, said: Said, *, served: Served, started_at: float, ports: Ports
 ) -> tuple[int, tuple[str, ...]]:
     """Append the exchange and keep what the next message can start from; return `hist_seq` and what failed."""
     scope = request.scope
@@ -174,14 +191,15 @@ def _save(
         NewTurn(f"{request.request_id}-{n}", scope.session, one.role, one.content, tool_call_id=one.tool_call_id)
         for n, one in enumerate(request.new)
     ]
-    if text:
-        new.append(NewTurn(f"{request.request_id}-answer", scope.session, "assistant", text))
+    if said.text or said.calls:
+        turn_id = f"{request.request_id}-answer"
+        new.append(NewTurn(turn_id, scope.session, "assistant", said.text, tool_calls=said.calls))
     try:
         state = ports.records.append_turns(scope.tenant, scope.user, turns=new)
     except (ConflictError, InvalidInputError, SourceUnavailableError):
         return 0, ("turns_not_saved",)
     before = served.bundle
-    plain = text and all(one.role == "user" for one in request.new)
+    plain = said.text and not said.calls and all(one.role == "user" for one in request.new)
     if before is None or not plain or _moved_otherwise(before, state, added=len(new)):
         return state.hist_seq, ()
     if request.repeatable and not _are_newest(new, scope, before, ports):
@@ -197,8 +215,8 @@ def _save(
     receipt = next_receipt(
         served,
         grown,
-        finished.usage,
-        engine_id=finished.engine_id,
+        said.finished.usage,
+        engine_id=said.finished.engine_id,
         started_at=started_at,
         ttl_s=ports.limits.prefill.ttl_s,
     )

@@ -1,11 +1,12 @@
 """Brings a session's bundle to given versions, reading only the rows that differ.
 
 Rows are read after the counters, so a bundle can hold newer rows than its stamp says, never older ones: the next reader
-sees a newer counter and comes back here.
+sees a newer counter and comes back here. One newer thing cannot be held: a deletion. The prefix may show a value of the
+deleted key that was old even before, and no correction can speak of what is gone, so the counters are read again.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from preheat import bundle as bundles
@@ -21,6 +22,8 @@ from preheat.stamp import Frozen, Stamp, UserState, stamp_of
 
 # How many of the user's newest turns tell what the next session may need.
 LOOK_BACK_TURNS: Final = 60
+# How often an older record may take the place of ours while a session is frozen.
+_FREEZE_TRIES: Final = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +93,7 @@ def _renew_what_differs(scope: Scope, stamp: Stamp, *, found: Bundle, ports: Por
     read = clock.monotonic_ms()
     renewed = found
     if current is not None:
+        _refuse_if_deleted(found.frozen, current)
         renewed = bundles.with_corrections(renewed, stamp, current=current)
     if rows is not None:
         renewed = bundles.with_turns(renewed, stamp, session=scope.session, turns=rows, now=clock.now())
@@ -125,23 +129,22 @@ def _read_rows(scope: Scope, agent: AgentState, ports: Ports) -> _Rows:
 
 
 def _freeze(scope: Scope, rows: _Rows, stamp: Stamp, *, ports: Ports) -> Frozen:
-    if rows.frozen is not None and rows.frozen.is_newer_than(stamp):
-        raise ConflictError("the session was frozen at later versions than those read")
-    candidate = bundles.freeze(
-        rows.agent,
-        stamp,
-        current=rows.current,
-        turns=_up_to(rows.turns, stamp),
-        generation=rows.frozen.generation + 1 if rows.frozen else 0,
-    )
+    """Replace the session's record by one that serves `stamp`; a newer one is never replaced."""
+    candidate = bundles.freeze(rows.agent, stamp, current=rows.current, turns=_up_to(rows.turns, stamp))
     expires_at = ports.clock.now() + ports.limits.session_ttl_s
-    winner = ports.records.put_frozen(scope, candidate, expires_at=expires_at)
-    if not winner.serves(stamp):
-        raise ConflictError("another builder froze the session at other versions")
-    return winner
+    there = rows.frozen
+    for _ in range(_FREEZE_TRIES):
+        if there is not None and there.is_newer_than(stamp):
+            break
+        candidate = replace(candidate, generation=there.generation + 1 if there else 0)
+        there = ports.records.put_frozen(scope, candidate, expires_at=expires_at)
+        if there.serves(stamp):
+            return there
+    raise ConflictError("another builder froze the session at other versions than those read")
 
 
 def _assemble(scope: Scope, rows: _Rows, frozen: Frozen, stamp: Stamp, *, ports: Ports) -> Bundle:
+    _refuse_if_deleted(frozen, rows.current)
     turns: Sequence[Turn] = rows.turns
     if turns and turns[0].seq > max(frozen.first_seq, 1):
         turns = ports.records.turns_from(scope.tenant, scope.user, first_seq=frozen.first_seq)
@@ -154,6 +157,13 @@ def _assemble(scope: Scope, rows: _Rows, frozen: Frozen, stamp: Stamp, *, ports:
         turns=_up_to(turns, stamp),
         now=ports.clock.now(),
     )
+
+
+def _refuse_if_deleted(frozen: Frozen, current: Sequence[Preference]) -> None:
+    """Raise `ConflictError` when a key of the prefix is gone: it was deleted after the counters were read."""
+    gone = {one.key for one in frozen.preferences}.difference(one.key for one in current)
+    if gone:
+        raise ConflictError("a preference was deleted after the versions were read")
 
 
 def _up_to(turns: Sequence[Turn], stamp: Stamp) -> list[Turn]:

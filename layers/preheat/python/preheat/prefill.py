@@ -12,7 +12,7 @@ from typing import Final, Literal
 from preheat.bundle import Bundle, Section, SectionName, turn_messages
 from preheat.canonical import canonical_json, sha256_hex
 
-RENDERER: Final = "text-tools/1"
+RENDERER: Final = "text-tools/2"
 # A warm-up is honoured when the engine reused at least this share of the warmed tokens.
 HONOURED_SHARE: Final = 0.95
 _HEADINGS: Final[dict[SectionName, str]] = {
@@ -166,7 +166,7 @@ def answer_request(
 
 
 def _body(messages: Sequence[Message], *, salt: str, sampling: Sampling, stream: bool) -> bytes:
-    head = canonical_json([{"role": message["role"], "content": message["content"]} for message in messages])
+    head = canonical_json([{"role": one["role"], "content": _as_data(str(one["content"]))} for one in messages])
     rest: dict[str, object] = {
         "cache_salt": salt,
         "max_tokens": sampling.max_tokens,
@@ -176,6 +176,11 @@ def _body(messages: Sequence[Message], *, salt: str, sampling: Sampling, stream:
     if stream:
         rest["stream_options"] = {"include_usage": True}
     return f'{{"messages":{head},{canonical_json(rest)[1:]}'.encode()
+
+
+def _as_data(text: str) -> str:
+    """Return the text with no control token in it: engines read `<|im_end|>` in content as the end of the message."""
+    return text.replace("<|", "< |")
 
 
 def honoured(warmed_tokens: int, reused_tokens: int) -> bool:

@@ -4,6 +4,8 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from preheat.bundle import Bundle, Missing
+from preheat.history import ToolCall
+from preheat.ports import Delta
 from preheat.prefill import Usage
 
 State = Literal["cold", "warm", "stale-rebuilt", "degraded"]
@@ -85,3 +87,13 @@ class AnswerReport:
     reasons: tuple[str, ...] = ()
     missing: tuple[Missing, ...] = ()
     sections: tuple[SectionLine, ...] = field(default=())
+
+
+@dataclass(frozen=True, slots=True)
+class CallsMade:
+    """The tool calls that an answer ends with, for the caller to run."""
+
+    calls: tuple[ToolCall, ...]
+
+
+AnswerItem = Delta | CallsMade | AnswerReport

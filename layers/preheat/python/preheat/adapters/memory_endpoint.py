@@ -28,6 +28,10 @@ class MemoryEndpoint:
         self._engine = 1
         self._read: dict[str, list[str]] = {}
 
+    def answer_with(self, *pieces: str) -> None:
+        """Answer every message with these pieces from now on."""
+        self._pieces = pieces
+
     def restart(self) -> None:
         """Lose every prefix and come back as another replica."""
         self._engine += 1

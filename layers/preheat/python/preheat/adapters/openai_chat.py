@@ -5,8 +5,9 @@ from dataclasses import asdict, dataclass
 from typing import Final
 
 from preheat.canonical import canonical_json
+from preheat.history import ToolCall
 from preheat.ports import Delta
-from preheat.report import AnswerReport
+from preheat.report import AnswerItem, AnswerReport, CallsMade
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,25 +28,32 @@ def sse(data: dict[str, object]) -> bytes:
     return f"data: {canonical_json(data)}\n\n".encode()
 
 
-def chunk(item: Delta | AnswerReport, head: Head) -> dict[str, object]:
+def chunk(item: AnswerItem, head: Head) -> dict[str, object]:
     """Return one `chat.completion.chunk`; the report becomes the last one, with `usage` and `preheat`."""
     body = _opened(head, "chat.completion.chunk")
     if isinstance(item, Delta):
         delta = {"role": "assistant", "content": item.text}
         return {**body, "choices": [{"index": 0, "delta": delta, "finish_reason": None}]}
+    if isinstance(item, CallsMade):
+        made = {"tool_calls": [{"index": n, **_call(call)} for n, call in enumerate(item.calls)]}
+        return {**body, "choices": [{"index": 0, "delta": made, "finish_reason": None}]}
     choices = [{"index": 0, "delta": {}, "finish_reason": item.finish_reason}]
     return {**body, "choices": choices, "usage": _usage(item), "preheat": preheat_block(item)}
 
 
-def completion(items: Iterator[Delta | AnswerReport], head: Head) -> dict[str, object]:
+def completion(items: Iterator[AnswerItem], head: Head) -> dict[str, object]:
     """Return the whole answer as one `chat.completion`."""
     text: list[str] = []
+    message: dict[str, object] = {"role": "assistant"}
     body = _opened(head, "chat.completion")
     for item in items:
         if isinstance(item, Delta):
             text.append(item.text)
             continue
-        message = {"role": "assistant", "content": "".join(text)}
+        if isinstance(item, CallsMade):
+            message["tool_calls"] = [_call(call) for call in item.calls]
+            continue
+        message["content"] = "".join(text)
         body["choices"] = [{"index": 0, "message": message, "finish_reason": item.finish_reason}]
         body["usage"] = _usage(item)
         body["preheat"] = preheat_block(item)
@@ -54,6 +62,10 @@ def completion(items: Iterator[Delta | AnswerReport], head: Head) -> dict[str, o
 
 def _opened(head: Head, kind: str) -> dict[str, object]:
     return {"id": head.answer_id, "object": kind, "created": head.created, "model": head.agent}
+
+
+def _call(call: ToolCall) -> dict[str, object]:
+    return {"id": call.call_id, "type": "function", "function": {"name": call.name, "arguments": call.arguments}}
 
 
 def _usage(report: AnswerReport) -> dict[str, object]:

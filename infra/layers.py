@@ -93,7 +93,7 @@ def find_uv() -> str:
 def _install(packages: Path, *, uv: str) -> None:
     command = [uv, "pip", "install", "--quiet", "--target", str(packages)]
     command += ["--python-platform", PLATFORM, "--python-version", PYTHON_VERSION]
-    command += ["--only-binary", ":all:", "--require-hashes", "--requirements", str(REQUIREMENTS)]
+    command += ["--only-binary", ":all:", "--no-deps", "--require-hashes", "--requirements", str(REQUIREMENTS)]
     # uv's own words go to stderr, which the CDK shows when the command fails; stdout is for the path alone.
     ended = subprocess.run(command, stdout=sys.stderr, check=False)  # noqa: S603  # the command is spelled out above
     if ended.returncode != 0:

@@ -11,7 +11,15 @@ from typing import Final
 from pydantic import BaseModel
 
 from preheat.events import Envelope, PreferenceChanged, SessionStarted
-from preheat.requests import AgentCall, ChatCall, PreferenceCall, SessionCall, TurnsCall
+from preheat.requests import (
+    AgentCall,
+    ChatCall,
+    ObservationCall,
+    PreferenceCall,
+    PreferencesCall,
+    SessionCall,
+    TurnsCall,
+)
 
 FOLDER: Final = Path(__file__).parents[2] / "events" / "schemas"
 _DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
@@ -20,8 +28,10 @@ _MODELS: Final[Mapping[str, type[BaseModel]]] = {
     "agent": AgentCall,
     "chat": ChatCall,
     "event_envelope": Envelope,
+    "observation": ObservationCall,
     "preference": PreferenceCall,
     "preference_changed": PreferenceChanged,
+    "preferences": PreferencesCall,
     "session": SessionCall,
     "session_started": SessionStarted,
     "turns": TurnsCall,

@@ -18,6 +18,8 @@ from infra.local.model.salt import salted
 from preheat.prefill import Message
 
 _PATH: Final = "/v1/chat/completions"
+# As long as it takes on our side to see that a session is warm: both find the engine's threads at rest.
+_PAUSE_S: Final = 0.2
 _TIMEOUT: Final = httpx.Timeout(300.0, connect=5.0)
 
 
@@ -69,6 +71,7 @@ class DirectEngine:
         """
         salt = secrets.token_hex(8)
         self._client.post(_PATH, json=self._body(prefix, salt, max_tokens=1, stream=False)).raise_for_status()
+        time.sleep(_PAUSE_S)
         return self._ask(messages, salt, max_tokens=max_tokens)
 
     def _ask(self, messages: Sequence[Message], salt: str, *, max_tokens: int) -> DirectAnswer:

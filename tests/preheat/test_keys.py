@@ -73,14 +73,14 @@ def test_turn_sort__sorts_as_the_numbers_do() -> None:
 def test_sort_keys__of_different_kinds_do_not_meet() -> None:
     made = [
         keys.STATE,
-        keys.preference_sort("x"),
+        keys.PREFERENCES,
         keys.turn_sort(1),
         keys.turn_id_sort("x"),
         keys.session_sort(SessionId("x")),
         keys.frozen_sort(SessionId("x")),
         keys.blob_sort("x", 0),
     ]
-    prefixes = (keys.PREFERENCE_PREFIX, keys.TURN_PREFIX, keys.SESSION_PREFIX, keys.blob_prefix("x"))
+    prefixes = (keys.PREFERENCES, keys.TURN_PREFIX, keys.SESSION_PREFIX, keys.blob_prefix("x"))
 
     assert len(set(made)) == len(made)
     assert all(sum(key.startswith(prefix) for key in made) == 1 for prefix in prefixes)

@@ -12,12 +12,12 @@ class Move(NamedTuple, Generic[State]):
     """One step of one process.
 
     Attributes:
-        label: Who does what, in words.
+        label: Who (a kind and a number, from 0) does what, in words.
         after: The state that it leaves.
         fault: Which promise the step breaks; empty when it breaks none.
     """
 
-    label: str
+    label: tuple[str, int, str]
     after: State
     fault: str = ""
 
@@ -94,13 +94,18 @@ def _path(state: State, parents: dict[State, State | None]) -> list[State]:
     return path[::-1]
 
 
+def _told(label: tuple[str, int, str]) -> str:
+    who, number, what = label
+    return f"{who} {number + 1}: {what}"
+
+
 def _trace(machine: Machine[State], path: list[State], fault: str) -> tuple[str, ...]:
     """Walk the path again with every process under its own name; labels are not kept during the search."""
     state = machine.start
     labels: list[str] = []
     for wanted in path[1:]:
         move = next(one for one in machine.moves(state) if not one.fault and machine.canonical(one.after) == wanted)
-        labels.append(move.label)
+        labels.append(_told(move.label))
         state = move.after
     last = next(one for one in machine.moves(state) if one.fault == fault)
-    return (*labels, last.label)
+    return (*labels, _told(last.label))

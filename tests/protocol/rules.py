@@ -1,7 +1,7 @@
 """The rules of the protocol, each with a switch, and the mutants that show what each is for."""
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Final, Literal
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,3 +37,6 @@ class Rules:
     replaces_frozen: bool = True
     respects_newer: bool = True
     refuses_deleted: bool = True
+
+
+PROTOCOL: Final = Rules()

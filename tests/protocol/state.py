@@ -4,6 +4,7 @@ Values of the preference are named by their place in the history of its row; 0 i
 or has not been read yet, a tuple of the same shape says so.
 """
 
+from collections.abc import Iterable
 from enum import IntEnum
 from typing import NamedTuple
 
@@ -127,8 +128,8 @@ class Run(NamedTuple):
     again: int = 0
 
 
-class State(NamedTuple):
-    """All that there is.
+class Shared(NamedTuple):
+    """What the processes share: the records, the cache, the queue.
 
     Attributes:
         history: Every value that the row has had, the oldest first; 0 where it was deleted.
@@ -140,9 +141,6 @@ class State(NamedTuple):
         frozen: The session's frozen record.
         slot: The session's bundle in the cache.
         given: Every bundle that the weakest cache may return, `NO_BUNDLE` among them; empty where there is a slot.
-        writers: The writes.
-        builders: The warm-ups.
-        readers: The requests.
         deliveries: How often a message can still start a builder.
         losses: How often the cache can still lose what it holds.
     """
@@ -156,9 +154,6 @@ class State(NamedTuple):
     frozen: Frozen
     slot: Bundle
     given: frozenset[Bundle]
-    writers: tuple[Writer, ...]
-    builders: tuple[Run, ...]
-    readers: tuple[Run, ...]
     deliveries: int
     losses: int
 
@@ -166,40 +161,24 @@ class State(NamedTuple):
     def stamp(self) -> Stamp:
         return Stamp(self.agent, self.forget, self.pref, self.hist)
 
-    @property
-    def all_written(self) -> bool:
-        return not any(writer.left for writer in self.writers)
 
-    def with_builder(self, number: int, run: Run) -> "State":
-        return self._replace(builders=(*self.builders[:number], run, *self.builders[number + 1 :]))
+def of_use(shared: Shared, pending: Iterable[Stamp]) -> Shared:
+    """Return the same without the bundles of the weakest cache that nobody can match or renew from now on.
 
-    def with_reader(self, number: int, run: Run) -> "State":
-        return self._replace(readers=(*self.readers[:number], run, *self.readers[number + 1 :]))
-
-    def with_writer(self, number: int, writer: Writer) -> "State":
-        return self._replace(writers=(*self.writers[:number], writer, *self.writers[number + 1 :]))
-
-
-def canonical(state: State) -> State:
-    """Return one state for all that no step can tell apart: equal processes in one order, no bundle beyond use."""
-    builders, readers = tuple(sorted(state.builders)), tuple(sorted(state.readers))
-    given = _of_use(state) if state.given else state.given
-    return state._replace(builders=builders, readers=readers, given=given)
-
-
-def _of_use(state: State) -> frozenset[Bundle]:
-    """Return what the weakest cache holds, without the bundles that nobody can match or renew from now on.
-
-    Counters only grow, so what is neither at the versions of now nor at those that somebody has read is as good as
+    Counters only grow, so what is neither at the versions of now nor at those that a process has read is as good as
     nothing; and of what can only be renewed the tail does not matter, since renewing replaces it.
+
+    Args:
+        shared: As it is.
+        pending: What the processes have read that are yet to look up, whole or in part.
     """
-    stamps = [run.stamp for run in (*state.readers, *state.builders) if run.phase in {Phase.CHECK, Phase.VERSIONS}]
-    agents = {state.agent, *(stamp.agent for stamp in stamps)}
-    forgets = {state.forget, *(stamp.forget for stamp in stamps)}
-    prefs = {state.pref, *(stamp.pref for stamp in stamps)}
+    stamps = [shared.stamp, *pending]
+    agents = {stamp.agent for stamp in stamps}
+    forgets = {stamp.forget for stamp in stamps}
+    prefs = {stamp.pref for stamp in stamps}
     kept = {NO_BUNDLE}
-    for stamp, frozen, correction in state.given - kept:
+    for stamp, frozen, correction in shared.given - kept:
         if frozen.agent in agents and frozen.forget in forgets:
-            renewable = stamp.pref not in prefs
-            kept.add(Bundle(stamp._replace(pref=0, hist=0), frozen, 0) if renewable else Bundle(stamp, frozen, correction))
-    return frozenset(kept)
+            only_renewed = Bundle(stamp._replace(pref=0, hist=0), frozen, NO_VALUE)
+            kept.add(Bundle(stamp, frozen, correction) if stamp.pref in prefs else only_renewed)
+    return shared._replace(given=frozenset(kept))

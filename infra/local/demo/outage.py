@@ -11,8 +11,8 @@ from infra.local.demo.stage import Stage
 from infra.local.demo.tenant_api import TenantApi
 
 # A tier that failed is left out for five seconds before it is tried again.
-_PATIENCE_S: Final = 20.0
-_PAUSE_S: Final = 1.5
+PATIENCE_S: Final = 20.0
+PAUSE_S: Final = 1.5
 
 
 class Cache(Protocol):
@@ -42,8 +42,26 @@ class Outage:
     recovered_s: float
 
 
-def kill_and_restart(stage: Stage, api: TenantApi, sized: SizedTenant, *, cache: Cache, tell: Tell) -> Outage:
+def kill_and_restart(
+    stage: Stage,
+    api: TenantApi,
+    sized: SizedTenant,
+    *,
+    cache: Cache,
+    tell: Tell,
+    patience_s: float = PATIENCE_S,
+    pause_s: float = PAUSE_S,
+) -> Outage:
     """Kill Valkey, ask the session that runs, start Valkey again, ask until the answer is warm or patience ends.
+
+    Args:
+        stage: Where.
+        api: A tenant with a warm session.
+        sized: What it was loaded with.
+        cache: What is killed.
+        tell: Told of every step.
+        patience_s: How long after Valkey's return to go on asking.
+        pause_s: Between two of these questions.
 
     Raises:
         CallFailedError: the API refused a call: the outage was not survived.
@@ -59,7 +77,7 @@ def kill_and_restart(stage: Stage, api: TenantApi, sized: SizedTenant, *, cache:
     while True:
         asked_s = time.monotonic() - back
         after = api.ask(sized.data, SESSION, question=sized.data.question(2), max_tokens=stage.answer_tokens)
-        if after.block.state == "warm" or asked_s > _PATIENCE_S:
+        if after.block.state == "warm" or asked_s > patience_s:
             return Outage(during, after, asked_s)
         tell("waiting until Valkey is trusted again")
-        time.sleep(_PAUSE_S)
+        time.sleep(pause_s)

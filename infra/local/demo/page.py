@@ -9,7 +9,7 @@ from infra.local.demo import drawing
 from infra.local.demo.pairs import Pair, SizeSummary
 from infra.local.demo.phases import PHASES
 from infra.local.demo.results import DemoResult
-from infra.local.demo.table import HEADINGS, rows
+from infra.local.demo.table import columns, rows
 from infra.local.demo.wording import TIMES_SIGN, count, duration, milliseconds, times
 
 _STYLE: Final = Path(__file__).with_name("page.css")
@@ -116,15 +116,22 @@ def _curve(pairs: Sequence[Pair]) -> str:
 
 
 def _split(pairs: Sequence[Pair]) -> str:
-    head = "".join(f"<th>{escape(name)}</th>" for name in HEADINGS)
+    shown = columns(pairs)
+    sizes = "".join(
+        f'<th colspan="2">{column.summary.prefix_tokens:,}</th>' for column in shown if column.side == "cold"
+    )
+    sides = "".join(f'<th class="{column.side}">{column.side}</th>' for column in shown)
     lines = "".join(
-        f'<tr class="{row.side}">' + "".join(f"<td>{escape(cell)}</td>" for cell in row.cells) + "</tr>"
-        for row in rows(pairs)
+        f'<tr class="{row.kind}"><td>{escape(row.name)}</td>'
+        + "".join(f"<td>{escape(cell)}</td>" for cell in row.cells)
+        + "</tr>"
+        for row in rows(shown)
     )
     return _section(
         "The same, in milliseconds",
-        "All up to prefill adds up to the first token; decode is the rest. The rows are read from moto, an emulator.",
-        f'<div class="scroll"><table><thead><tr>{head}</tr></thead><tbody>{lines}</tbody></table></div>',
+        "By prefix tokens; the parts add up to the first token. Rows are read from moto, an emulator.",
+        f'<div class="scroll"><table><thead><tr><th></th>{sizes}</tr><tr><th></th>{sides}</tr></thead>'
+        f"<tbody>{lines}</tbody></table></div>",
     )
 
 

@@ -1,7 +1,7 @@
 """How much of a tenant's data is registered, so that a warm prefix has a wanted number of tokens.
 
 Found by building the very bundle that the functions will build, with the same pure code, and asking the engine's own
-tokenizer for its size. Every part grows in proportion; the last tokens are made up of whole exchanges and preferences.
+tokenizer for its size. Every part grows in proportion first; then single pieces fill what is left, large ones first.
 """
 
 from collections.abc import Callable, Sequence
@@ -27,6 +27,8 @@ CountTokens = Callable[[Sequence[Message]], int]
 
 TOLERANCE: Final = 0.10
 _STEPS: Final = 128
+_MOST_SESSION_TOOLS: Final = 16
+_LARGEST_FIRST: Final = ("exchanges", "session_tools", "core_tools", "paragraphs", "preferences")
 _SESSION: Final = SessionId("sizing")
 _SMALLEST_MAX_TOKENS: Final = 256
 # One preference is needed to change it; one core tool, to show that tools come first.
@@ -97,10 +99,17 @@ class Sizer:
         self._count = count
         self._catalog = read_catalog(dict(data.catalog))
         self._turns = _numbered(data)
-        self._windows = _windows(self._turns, Budgets().tool_output_tokens)[: exchanges + 1 if exchanges else None]
-        if exchanges == 0:
-            self._windows = self._windows[:1]
+        self._windows = _windows(self._turns, Budgets().tool_output_tokens)
+        if exchanges is not None:
+            self._windows = self._windows[: exchanges + 1]
         self._paragraphs = [part for part in data.domain_knowledge.split("\n\n") if part.strip()]
+        self._all = Composition(
+            core_tools=len(data.core_tools),
+            paragraphs=len(self._paragraphs),
+            preferences=len(data.preferences),
+            session_tools=min(_MOST_SESSION_TOOLS, len(self._catalog) - len(data.core_tools)),
+            exchanges=len(self._windows) - 1,
+        )
 
     def fit(self, wanted_tokens: int) -> SizedTenant:
         """Return the data cut to `wanted_tokens`, give or take `TOLERANCE`.
@@ -120,33 +129,30 @@ class Sizer:
 
     def _share(self, step: int) -> Composition:
         """Return the same share of every part; step 0 is the least that makes sense, `_STEPS` is all."""
+        most = self._all
         return Composition(
-            core_tools=-(-len(self._data.core_tools) * step // _STEPS),
-            paragraphs=len(self._paragraphs) * step // _STEPS,
-            preferences=max(
-                min(_FEWEST_PREFERENCES, len(self._data.preferences)), len(self._data.preferences) * step // _STEPS
-            ),
-            session_tools=2 * Budgets().session_tools * step // _STEPS,
-            exchanges=(len(self._windows) - 1) * step // _STEPS,
+            core_tools=-(-most.core_tools * step // _STEPS),
+            paragraphs=most.paragraphs * step // _STEPS,
+            preferences=max(min(_FEWEST_PREFERENCES, most.preferences), most.preferences * step // _STEPS),
+            session_tools=most.session_tools * step // _STEPS,
+            exchanges=most.exchanges * step // _STEPS,
         )
 
     def _topped_up(self, start: Composition, wanted_tokens: int) -> Composition:
-        """Add whole exchanges, then preferences, while they come nearer to what is wanted."""
-        best, off = start, abs(self._tokens(start) - wanted_tokens)
-        for grow, most in ((_one_exchange_more, len(self._windows) - 1), (_one_preference_more, self._preferences)):
-            for _ in range(most):
-                candidate = grow(best)
-                if candidate.exchanges >= len(self._windows) or candidate.preferences > self._preferences:
+        """Add pieces while they fit, large ones first; the last one, a preference, may go over when that is nearer."""
+        best, tokens = start, self._tokens(start)
+        for part in _LARGEST_FIRST:
+            while getattr(best, part) < getattr(self._all, part):
+                grown = replace(best, **{part: getattr(best, part) + 1})
+                grown_tokens = self._tokens(grown)
+                if grown_tokens > wanted_tokens:
                     break
-                candidate_off = abs(self._tokens(candidate) - wanted_tokens)
-                if candidate_off >= off:
-                    break
-                best, off = candidate, candidate_off
+                best, tokens = grown, grown_tokens
+        if best.preferences < self._all.preferences:
+            grown = replace(best, preferences=best.preferences + 1)
+            if self._tokens(grown) - wanted_tokens < wanted_tokens - tokens:
+                best = grown
         return best
-
-    @property
-    def _preferences(self) -> int:
-        return len(self._data.preferences)
 
     def _tokens(self, composition: Composition) -> int:
         return self._cut(composition, 0).tokens
@@ -179,14 +185,6 @@ class _Window:
 
     tokens: int
     turns: int
-
-
-def _one_exchange_more(composition: Composition) -> Composition:
-    return replace(composition, exchanges=composition.exchanges + 1)
-
-
-def _one_preference_more(composition: Composition) -> Composition:
-    return replace(composition, preferences=composition.preferences + 1)
 
 
 def _numbered(data: TenantData) -> tuple[Turn, ...]:

@@ -1,83 +1,93 @@
-"""The run as one table, and its checks: for the terminal."""
+"""The run as one table, and its checks: for the terminal. The parts of the pause add up downwards, like a bill."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from rich import box
 from rich.table import Table
 from rich.text import Text
 
+from infra.local.demo.answers import Answer
 from infra.local.demo.checks import Check
 from infra.local.demo.pairs import Pair, Side, SizeSummary, summarise, typical
-from infra.local.demo.phases import segments
+from infra.local.demo.phases import PHASES, segments
 from infra.local.demo.wording import milliseconds, times
 
-HEADINGS = (
-    "prefix",
-    "side",
-    "1st token",
-    "http",
-    "check",
-    "retrieval",
-    "tools",
-    "assembly",
-    "prefill",
-    "decode",
-    "sooner",
-    "reused/warmed",
-)
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One side of one size: its answer with the median time, and the medians of the size."""
+
+    side: Side
+    summary: SizeSummary
+    answer: Answer
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One side of one size: texts for `HEADINGS`."""
+    """One line: what it counts, one text for each column, and whether it is a part, the sum, or beside it."""
 
-    side: Side
+    name: str
     cells: tuple[str, ...]
+    kind: Literal["part", "sum", "beside"]
 
 
-def rows(pairs: Sequence[Pair]) -> list[Row]:
-    """Return two rows per size. Times are those of the median answer, in milliseconds, and add up to its TTFT."""
-    made = []
-    for summary in summarise(pairs):
-        made.append(_row(pairs, summary, "cold"))
-        made.append(_row(pairs, summary, "warm"))
-    return made
+def columns(pairs: Sequence[Pair]) -> list[Column]:
+    """Return cold and warm of every size, smallest first."""
+    return [
+        Column(side, summary, typical(pairs, summary.wanted_tokens, side))
+        for summary in summarise(pairs)
+        for side in ("cold", "warm")
+    ]
 
 
-def _row(pairs: Sequence[Pair], summary: SizeSummary, side: Side) -> Row:
-    answer = typical(pairs, summary.wanted_tokens, side)
-    parts = [milliseconds(segment.ms) for segment in segments(answer)]
-    warm = side == "warm"
-    reused = summary.reused_tokens if warm else summary.cold_reused_tokens
-    return Row(
-        side,
-        (
-            "" if warm else f"{summary.prefix_tokens:,}",
-            side,
-            milliseconds(answer.ttft_ms),
-            *parts,
-            milliseconds(answer.block.ms.decode),
-            f"{times(summary.ratio)}x" if warm else "",
-            f"{reused:,}/{summary.warmed_tokens:,}" if warm else f"{reused:,}/0",
+def rows(shown: Sequence[Column]) -> list[Row]:
+    """Return the lines. Times are in milliseconds; the parts add up to the first token."""
+    parts = [segments(column.answer) for column in shown]
+    return [
+        *(
+            Row(phase.name, tuple(milliseconds(part[number].ms) for part in parts), "part")
+            for number, phase in enumerate(PHASES)
         ),
-    )
+        Row("first token", tuple(milliseconds(column.answer.ttft_ms) for column in shown), "sum"),
+        Row("times sooner", tuple(_sooner(column) for column in shown), "sum"),
+        Row("tokens warmed", tuple(_warmed(column) for column in shown), "beside"),
+        Row("tokens reused", tuple(_reused(column) for column in shown), "beside"),
+        Row("then, decode", tuple(milliseconds(column.answer.block.ms.decode) for column in shown), "beside"),
+    ]
+
+
+def _sooner(column: Column) -> str:
+    return times(column.summary.ratio) if column.side == "warm" else ""
+
+
+def _warmed(column: Column) -> str:
+    return f"{column.summary.warmed_tokens:,}" if column.side == "warm" else "0"
+
+
+def _reused(column: Column) -> str:
+    summary = column.summary
+    return f"{summary.reused_tokens if column.side == 'warm' else summary.cold_reused_tokens:,}"
 
 
 def result_table(pairs: Sequence[Pair]) -> Table:
     """Return the table of the run."""
     table = Table(
-        title="Time to the first token, from submit, in ms: the median of each size",
+        title="Time to the first token from submit, in ms (medians)",
         title_justify="left",
         title_style="bold",
         box=box.SIMPLE_HEAD,
-        padding=(0, 1, 0, 0),
+        padding=(0, 1),
     )
-    for name in HEADINGS:
-        table.add_column(name, justify="left" if name == "side" else "right", no_wrap=True)
-    for row in rows(pairs):
-        warm = row.side == "warm"
-        table.add_row(*row.cells, style="bold" if warm else "dim", end_section=warm)
+    shown = columns(pairs)
+    table.add_column("prefix tokens\n", no_wrap=True)
+    for column in shown:
+        warm = column.side == "warm"
+        size = "" if warm else f"{column.summary.prefix_tokens:,}"
+        table.add_column(f"{size}\n{column.side}", justify="right", no_wrap=True, style="bold" if warm else "")
+    for row in rows(shown):
+        table.add_row(row.name, *row.cells, style={"part": "", "sum": "yellow", "beside": "dim"}[row.kind])
     return table
 
 

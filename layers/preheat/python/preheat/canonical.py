@@ -2,6 +2,9 @@
 
 import hashlib
 import json
+from typing import Final
+
+_ESCAPED: Final = {code: f"\\u{code:04x}" for code in (ord("<"), 0x2028, 0x2029, *range(0x7F, 0xA0))}
 
 
 def canonical_json(value: object) -> str:
@@ -11,6 +14,18 @@ def canonical_json(value: object) -> str:
         ValueError: the value holds NaN or infinity, which JSON cannot say.
     """
     return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+
+
+def quoted(value: object) -> str:
+    """Return stored data as JSON on one line that no prompt can mistake for more than data.
+
+    Line breaks, C1 controls and `<` are escaped too, so that no line, no tag and no token of a chat template can be
+    spelled.
+
+    Raises:
+        ValueError: the value holds NaN or infinity, which JSON cannot say.
+    """
+    return canonical_json(value).translate(_ESCAPED)
 
 
 def sha256_hex(text: str) -> str:

@@ -7,10 +7,13 @@ PreheatError
 ├── ForbiddenError            the caller's token does not carry what it names
 ├── ConflictError             somebody else wrote first (retryable)
 ├── SessionTakenError         the session id belongs to a session with another agent
+├── UserErasedError           the user was erased while this was under way
 ├── SourceUnavailableError    the records could not be read or written (retryable)
 ├── StoreUnavailableError     a warm-store tier could not be reached (retryable)
+│   └── EraseIncompleteError  something of a user is left; `erased` says what is gone (retryable)
 ├── EntryTooLargeError        a warm entry is over what every tier can hold
 ├── EntryCorruptError         a warm entry is not what was written; it is a miss
+├── EmbedderUnavailableError  no embedding can be made now (retryable)
 ├── EndpointError             the model endpoint did not serve
 │   ├── EndpointUnavailableError  down, cold, throttled or timed out (retryable)
 │   └── EndpointRefusedError      the engine refuses this request as it is
@@ -19,6 +22,7 @@ PreheatError
 `code` is stable and meant for machines; the message is meant for people and never holds user text.
 """
 
+from collections.abc import Mapping
 from typing import ClassVar
 
 
@@ -74,6 +78,12 @@ class SessionTakenError(PreheatError):
     code = "session_taken"
 
 
+class UserErasedError(PreheatError):
+    """The user was erased after this began: it is void, and trying again cannot help."""
+
+    code = "user_erased"
+
+
 class SourceUnavailableError(PreheatError):
     """The records (the source of truth) could not be read or written."""
 
@@ -88,6 +98,20 @@ class StoreUnavailableError(PreheatError):
     retryable = True
 
 
+class EraseIncompleteError(StoreUnavailableError):
+    """Something of a user is left; the same call again goes on where this one ended.
+
+    Attributes:
+        erased: What this call has erased, by tier and then by kind, or by tier alone.
+    """
+
+    code = "erase_incomplete"
+
+    def __init__(self, message: str, *, erased: Mapping[str, object]) -> None:
+        super().__init__(message)
+        self.erased = erased
+
+
 class EntryTooLargeError(PreheatError):
     """A warm entry is larger than every tier can hold."""
 
@@ -98,6 +122,13 @@ class EntryCorruptError(PreheatError):
     """A warm entry's bytes are not what was written, or were written by another schema."""
 
     code = "entry_corrupt"
+
+
+class EmbedderUnavailableError(PreheatError):
+    """The embedder's weights are not there or not readable, or its service does not answer."""
+
+    code = "embedder_unavailable"
+    retryable = True
 
 
 class EndpointError(PreheatError):

@@ -15,7 +15,7 @@ from preheat.bundle import Bundle
 from preheat.errors import ConflictError
 from preheat.history import Turn
 from preheat.ports import Ports
-from preheat.preferences import Preference
+from preheat.preferences import Preference, for_agent
 from preheat.prefill import RENDERER
 from preheat.session import Scope
 from preheat.stamp import Frozen, Stamp, UserState, stamp_of
@@ -88,7 +88,7 @@ def _renew_what_differs(scope: Scope, stamp: Stamp, *, found: Bundle, ports: Por
         if found.stamp.hist_seq != stamp.hist_seq
         else None
     )
-    current = records.list_preferences(scope.tenant, scope.user) if found.stamp.pref_ver != stamp.pref_ver else None
+    current = _preferences(scope, ports) if found.stamp.pref_ver != stamp.pref_ver else None
     rows = _up_to(turns.result(), stamp) if turns else None
     read = clock.monotonic_ms()
     renewed = found
@@ -123,9 +123,14 @@ def _read_rows(scope: Scope, agent: AgentState, ports: Ports) -> _Rows:
     records = ports.records
     profile = ports.executor.submit(records.load_agent, scope.tenant, scope.agent, state=agent)
     frozen = ports.executor.submit(records.read_frozen, scope)
-    current = ports.executor.submit(records.list_preferences, scope.tenant, scope.user)
+    current = ports.executor.submit(_preferences, scope, ports)
     turns = records.newest_turns(scope.tenant, scope.user, limit=LOOK_BACK_TURNS)
     return _Rows(profile.result(), frozen.result(), current.result(), turns)
+
+
+def _preferences(scope: Scope, ports: Ports) -> tuple[Preference, ...]:
+    """Read what the user wants of this agent; what is kept for other agents does not show here."""
+    return for_agent(ports.records.list_preferences(scope.tenant, scope.user), scope.agent)
 
 
 def _freeze(scope: Scope, rows: _Rows, stamp: Stamp, *, ports: Ports) -> Frozen:

@@ -96,17 +96,22 @@ def _paired(group: Sequence[Turn]) -> list[Turn]:
 
 def trimmed(turn: Turn, *, max_tokens: int) -> Turn:
     """Return the turn with an oversized tool output cut to head, marker and tail; others as they are."""
-    size, most = len(turn.content), max_tokens * CHARACTERS_PER_TOKEN
-    if turn.role != "tool" or (size <= most and count_tokens(turn.content) <= max_tokens):
-        return turn
+    return replace(turn, content=shortened(turn.content, max_tokens=max_tokens)) if turn.role == "tool" else turn
+
+
+def shortened(text: str, *, max_tokens: int) -> str:
+    """Return the text, or its head, a marker and its tail where it has more tokens, by a careful count."""
+    size, most = len(text), max_tokens * CHARACTERS_PER_TOKEN
+    if size <= most and count_tokens(text) <= max_tokens:
+        return text
     low, high = 0, min(size, most)
     while low < high:
         middle = (low + high + 1) // 2
-        if count_tokens(_head_and_tail(turn.content, middle)) <= max_tokens:
+        if count_tokens(_head_and_tail(text, middle)) <= max_tokens:
             low = middle
         else:
             high = middle - 1
-    return replace(turn, content=_head_and_tail(turn.content, low))
+    return _head_and_tail(text, low)
 
 
 def _head_and_tail(text: str, keep: int) -> str:

@@ -17,10 +17,18 @@ from preheat.session import AgentId, Scope, SessionId, TenantId, UserId
 WarmKey = NewType("WarmKey", str)
 
 STATE: Final = "STATE"
-PREFERENCE_PREFIX: Final = "PREF#"
+PREFERENCES: Final = "PREFERENCES"
 TURN_PREFIX: Final = "TURN#"
 SESSION_PREFIX: Final = "SESSION#"
 _SCHEMA: Final = "ph1"
+# What rows of a user's partition hold, by the first part of their sort key.
+_ROW_KINDS: Final = {
+    PREFERENCES: "preferences",
+    "TURN": "turns",
+    "TURNID": "turn_ids",
+    "SESSION": "sessions",
+    "FROZEN": "frozen",
+}
 
 
 def agent_partition(tenant: TenantId, agent: AgentId) -> str:
@@ -31,11 +39,6 @@ def agent_partition(tenant: TenantId, agent: AgentId) -> str:
 def user_partition(tenant: TenantId, user: UserId) -> str:
     """Partition of everything that is known of a user in the records table."""
     return f"T#{tenant}#U#{user}"
-
-
-def preference_sort(key: str) -> str:
-    """Sort key of one preference row."""
-    return f"{PREFERENCE_PREFIX}{key}"
 
 
 def turn_sort(seq: int) -> str:
@@ -56,6 +59,12 @@ def session_sort(session: SessionId) -> str:
 def frozen_sort(session: SessionId) -> str:
     """Sort key of what a session keeps unchanged for its life."""
     return f"FROZEN#{session}"
+
+
+def row_kind(sort_key: str) -> str:
+    """Name what a row of a user's partition holds; a kind without a name of its own goes by its sort key's."""
+    head = sort_key.partition("#")[0]
+    return _ROW_KINDS.get(head, head.lower())
 
 
 def blob_sort(sha256: str, part: int) -> str:
@@ -86,6 +95,16 @@ def receipt_key(scope: Scope, *, model: str, renderer: str) -> WarmKey:
 def claim_key(scope: Scope, *, model: str, renderer: str, stamp: str) -> WarmKey:
     """Key of the one flight allowed per session, model, renderer and stamp."""
     return _warm("claim", scope, model, renderer, stamp)
+
+
+def owner_of(key: WarmKey) -> str:
+    """Return what is inside a warm key's hash tag: the user's partition. A key without a tag is its own owner."""
+    return key.partition("{")[2].partition("}")[0] or key
+
+
+def index_key(owner: str) -> str:
+    """Key of the list of all warm keys of one owner, in the slot of these."""
+    return f"{_SCHEMA}:index:{{{owner}}}"
 
 
 def tenant_salt(tenant: TenantId) -> str:

@@ -8,11 +8,15 @@ from concurrent.futures import Executor
 from dataclasses import dataclass
 from typing import Protocol
 
+import numpy as np
+from numpy.typing import NDArray
+
 from preheat.agent import Agent, AgentState, Profile
 from preheat.history import Role, ToolCall, Turn
 from preheat.keys import WarmKey
 from preheat.policy import PrefillPolicy
-from preheat.preferences import Preference, PreferenceValue
+from preheat.preference_set import Mark
+from preheat.preferences import NewPreference, Preference, PreferenceValue, Source
 from preheat.prefill import EngineRequest, Usage
 from preheat.session import AgentId, Scope, SessionId, SessionRecord, TenantId, UserId
 from preheat.stamp import Frozen, UserState
@@ -67,25 +71,88 @@ class Records(Protocol):
         ...
 
     def list_preferences(self, tenant: TenantId, user: UserId) -> tuple[Preference, ...]:
-        """Return the user's whole preference set, sorted by key."""
+        """Return the user's whole set, of all agents, sorted by key, the general one before those of agents.
+
+        It is one moment's, and not older than counters that were read before the call.
+        """
         ...
 
     def read_user_state(self, tenant: TenantId, user: UserId) -> UserState:
         """Return the user's counters; zeros when nothing was ever written."""
         ...
 
-    def set_preference(
-        self, tenant: TenantId, user: UserId, *, key: str, value: PreferenceValue, now: float
+    def set_preference(  # noqa: PLR0913  # what makes up a preference, one by one
+        self,
+        tenant: TenantId,
+        user: UserId,
+        *,
+        key: str,
+        value: PreferenceValue,
+        now: float,
+        agent: AgentId | None = None,
+        options: tuple[str, ...] = (),
+        source: Source = "stated",
+        mark: Mark | None = None,
     ) -> UserState:
-        """Set one preference with its counter, in one transaction. The same value again is a no-op."""
+        """Set one preference with its counter, in one transaction. The same again is a no-op that ends its drift.
+
+        With `mark` the change was made elsewhere: it is a no-op too when it is not newer than what is known of the
+        key, its deletion included.
+
+        Raises:
+            InvalidInputError: the value cannot be kept, or the user has as many preferences as one may have.
+        """
         ...
 
-    def delete_preference(self, tenant: TenantId, user: UserId, *, key: str, now: float) -> UserState:
-        """Delete one preference; moves `pref_ver` and `forget_ver`. A key that is not there is a no-op."""
+    def delete_preference(
+        self,
+        tenant: TenantId,
+        user: UserId,
+        *,
+        key: str,
+        now: float,
+        agent: AgentId | None = None,
+        mark: Mark | None = None,
+    ) -> UserState:
+        """Delete one preference; moves `pref_ver` and `forget_ver`. A key that is not there is a no-op.
+
+        `mark` is that of a deletion made elsewhere, as in `set_preference`.
+        """
         ...
 
-    def append_turns(self, tenant: TenantId, user: UserId, *, turns: Sequence[NewTurn]) -> UserState:
-        """Append turns in order with their counter, at most 40, all or none. Known turn ids are skipped."""
+    def replace_preferences(
+        self, tenant: TenantId, user: UserId, *, wanted: Sequence[NewPreference], now: float
+    ) -> UserState:
+        """Make the whole set exactly `wanted`, with the counters, in one transaction.
+
+        What says the same keeps its version and its drift; what is gone counts as deleted.
+
+        Raises:
+            InvalidInputError: a value cannot be kept, a name is there twice, or there are too many.
+        """
+        ...
+
+    def observe_preference(
+        self, tenant: TenantId, user: UserId, *, key: str, value: PreferenceValue, agent: AgentId | None = None
+    ) -> Preference:
+        """Count behaviour that contradicts the stored value; moves no counter. Return what it was held against.
+
+        Where the agent has no preference of its own it is held against the general one.
+
+        Raises:
+            NotFoundError: there is no such preference.
+            InvalidInputError: the value could not be kept.
+        """
+        ...
+
+    def append_turns(
+        self, tenant: TenantId, user: UserId, *, turns: Sequence[NewTurn], erase_ver: int | None = None
+    ) -> UserState:
+        """Append turns in order with their counter, at most 40, all or none. Known turn ids are skipped.
+
+        Raises:
+            UserErasedError: `erase_ver` is given and has moved.
+        """
         ...
 
     def newest_turns(self, tenant: TenantId, user: UserId, *, limit: int) -> tuple[Turn, ...]:
@@ -96,11 +163,21 @@ class Records(Protocol):
         """Return the user's turns from `first_seq` on, oldest first."""
         ...
 
-    def create_session(self, scope: Scope, *, warm: bool, now: float, expires_at: float) -> SessionRecord:
+    def create_session(
+        self, scope: Scope, *, warm: bool, now: float, expires_at: float, asked_at: float | None = None
+    ) -> SessionRecord:
         """Record a session; return the one already there when the id is known.
+
+        Args:
+            scope: The session.
+            warm: Whether it is to be warmed.
+            now: Epoch seconds.
+            expires_at: Epoch seconds.
+            asked_at: When the session was asked for, in epoch seconds, if that may be a while ago.
 
         Raises:
             SessionTakenError: the id belongs to a session with another agent.
+            UserErasedError: there is no such session, and the user was erased at `asked_at` or later.
         """
         ...
 
@@ -113,8 +190,38 @@ class Records(Protocol):
         ...
 
     def put_frozen(self, scope: Scope, frozen: Frozen, *, expires_at: float) -> Frozen:
-        """Write the record unless one of its generation or a later one is there; return the one that is there now."""
+        """Write the record unless one of its generation or a later one is there; return the one that is there now.
+
+        Raises:
+            ConflictError: what the record was made of has been forgotten since.
+        """
         ...
+
+    def erase_user(self, tenant: TenantId, user: UserId, *, now: float, kept_until: float) -> "Erased":
+        """Remove all rows of a user. What stays is the counters, so that nothing older can ever pass for current.
+
+        `forget_ver` and `erase_ver` move before rows go and again until nothing is left to go. Again after an end in
+        the middle, it removes the rest.
+
+        Args:
+            tenant: Of the user.
+            user: Who is erased; it need not be known.
+            now: Epoch seconds.
+            kept_until: When counters of a user who has not come back may go too, in epoch seconds: later than anything
+                lives that was built at counters before.
+
+        Raises:
+            ConflictError: others write to the user again and again.
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Erased:
+    """What was removed of a user's rows: their sort keys, sorted. Not `complete`: rows are left, call again."""
+
+    rows: tuple[str, ...]
+    complete: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,6 +258,14 @@ class WarmStore(Protocol):
 
     def delete(self, keys: Sequence[WarmKey]) -> None:
         """Remove the entries; keys that are not there are no error."""
+        ...
+
+    def erase_user(self, tenant: TenantId, user: UserId) -> Mapping[str, frozenset[WarmKey]]:
+        """Remove all entries of a user, whichever they are, from every tier; return the keys removed, by tier.
+
+        Raises:
+            StoreUnavailableError: a tier, named, may still hold entries. The others were asked all the same.
+        """
         ...
 
     def faults(self, *, now: float) -> tuple[str, ...]:
@@ -194,6 +309,27 @@ class ModelEndpoint(Protocol):
         ...
 
 
+class Embedder(Protocol):
+    """Turns texts into vectors whose cosine says how alike they are. Vectors of different models cannot be compared.
+
+    Attributes:
+        model: Names weights and pooling; whatever holds vectors holds this too.
+        dims: Numbers in a vector.
+    """
+
+    model: str
+    dims: int
+
+    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Return one row of length 1 for each text, shape (len(texts), dims).
+
+        Raises:
+            InvalidInputError: a text is blank, so that it has no direction; `field` says which.
+            EmbedderUnavailableError: no embedding can be made now.
+        """
+        ...
+
+
 class EventBus(Protocol):
     """Where events are published. Correctness never depends on one arriving."""
 
@@ -227,6 +363,10 @@ class Clock(Protocol):
 
     def monotonic_ms(self) -> float:
         """Return milliseconds that only grow, for durations."""
+        ...
+
+    def sleep(self, seconds: float) -> None:
+        """Wait."""
         ...
 
 

@@ -1,6 +1,7 @@
 """The shapes of API calls, checked at the door. Every size is bounded; unknown fields are refused by name."""
 
 import json
+from collections.abc import Mapping
 from typing import Annotated, Any, Final, Literal, Self, TypeVar
 
 from pydantic import (
@@ -9,6 +10,7 @@ from pydantic import (
     ConfigDict,
     Field,
     ValidationError,
+    ValidationInfo,
     ValidatorFunctionWrapHandler,
     field_validator,
     model_validator,
@@ -16,12 +18,13 @@ from pydantic import (
 
 from preheat.budget import Budgets
 from preheat.errors import BodyTooLargeError, InvalidInputError
-from preheat.preferences import PreferenceValue
+from preheat.preferences import MAX_PREFERENCES, Kind, PreferenceValue, Source, kind_of
 from preheat.rows import MAX_TEXT_BYTES, MAX_TURNS
 from preheat.session import ID_PATTERN
 
 Id = Annotated[str, Field(pattern=ID_PATTERN)]
 PREFERENCE_KEY_PATTERN: Final = r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$"
+PreferenceKey = Annotated[str, Field(pattern=PREFERENCE_KEY_PATTERN)]
 MAX_BODY_BYTES: Final = 1_048_576
 
 
@@ -72,22 +75,90 @@ class AgentCall(Call):
 
 Text = Annotated[str, Field(min_length=1, max_length=2_000)]
 TextList = Annotated[tuple[Annotated[str, Field(max_length=200)], ...], Field(min_length=1, max_length=50)]
+AnyValue = Text | bool | int | float | TextList
+Option = Annotated[str, Field(min_length=1, max_length=200)]
 
 
-class PreferenceCall(Call):
+def one_fault(value: object, check: ValidatorFunctionWrapHandler) -> PreferenceValue:
+    """Return a preference's value, or say what is allowed once, instead of once per member of the union.
+
+    Raises:
+        ValueError: the value is not of any kind that is allowed.
+    """
+    try:
+        checked: PreferenceValue = check(value)
+    except ValidationError as error:
+        raise ValueError("must be text of 1-2,000 characters, a number, true or false, or 1-50 texts") from error
+    return checked
+
+
+class PreferenceTerms(Call):
+    """What a preference may say beside its value, which must fit a `type` where one is given.
+
+    `options` are those of a choice. With `agent` it holds for that agent alone, in the place of the general one.
+    """
+
+    type: Kind | None = None
+    options: Annotated[tuple[Option, ...], Field(max_length=50, validate_default=True)] = ()
+    source: Source = "stated"
+    agent: Id | None = None
+
+    @field_validator("options")
+    @classmethod
+    def _of_a_choice(cls, options: tuple[str, ...], said: ValidationInfo) -> tuple[str, ...]:
+        if "type" in said.data and (said.data["type"] == "choice") != bool(options):
+            raise ValueError("a choice has options, and nothing else has")
+        return options
+
+
+def fitting(value: PreferenceValue, terms: Mapping[str, Any]) -> PreferenceValue:
+    """Return a value that fits the terms; `terms` holds those fields of `PreferenceTerms` that are valid.
+
+    Raises:
+        ValueError: it is of another type, or none of the options.
+    """
+    kind, options = terms.get("type"), terms.get("options", ())
+    if kind == "choice":
+        if options and value not in options:
+            raise ValueError("must be one of the options")
+    elif kind is not None and kind_of(value) != kind:
+        raise ValueError(f"is not of the type {kind}")
+    return value
+
+
+class PreferenceCall(PreferenceTerms):
     """PUT /v1/users/{user}/preferences/{key}."""
 
-    value: Text | bool | int | float | TextList
+    value: AnyValue
+
+    @field_validator("value", mode="wrap")
+    @classmethod
+    def _fits(cls, value: object, check: ValidatorFunctionWrapHandler, said: ValidationInfo) -> PreferenceValue:
+        return fitting(one_fault(value, check), said.data)
+
+
+class PreferenceEntry(PreferenceCall):
+    """One preference of a whole set."""
+
+    key: PreferenceKey
+
+
+class PreferencesCall(Call):
+    """PUT /v1/users/{user}/preferences: the whole set, over all agents; what is not in it is deleted."""
+
+    preferences: Annotated[tuple[PreferenceEntry, ...], Field(max_length=MAX_PREFERENCES)]
+
+
+class ObservationCall(Call):
+    """POST /v1/users/{user}/preferences/{key}/observations: what behaviour showed, with `agent` where it did."""
+
+    value: AnyValue
+    agent: Id | None = None
 
     @field_validator("value", mode="wrap")
     @classmethod
     def _one_fault(cls, value: object, check: ValidatorFunctionWrapHandler) -> PreferenceValue:
-        """Say what is allowed once, instead of once per member of the union."""
-        try:
-            checked: PreferenceValue = check(value)
-        except ValidationError as error:
-            raise ValueError("must be text of 1-2,000 characters, a number, true or false, or 1-50 texts") from error
-        return checked
+        return one_fault(value, check)
 
 
 class ToolCallFunction(Call):

@@ -12,11 +12,22 @@ class UserState:
     """The counters of a user. They only grow; a user never written has zeros.
 
     `forget_ver` moves on every deletion: what was deleted must leave the prefix, a correction would still show it.
+    `erase_ver` moves, together with it, only when the whole user is erased. What is under way for a user is void when
+    `erase_ver` has moved since, and an event that comes late is void when it is not later than `erased_at`.
+
+    Attributes:
+        forget_ver: Deletions, erasures of the whole user among them.
+        pref_ver: Changes of the preference set.
+        hist_seq: The newest turn's number, whether or not it is still there.
+        erase_ver: Steps of erasures of the whole user.
+        erased_at: When the last erasure began, in epoch seconds; 0 when there was none.
     """
 
     forget_ver: int = 0
     pref_ver: int = 0
     hist_seq: int = 0
+    erase_ver: int = 0
+    erased_at: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

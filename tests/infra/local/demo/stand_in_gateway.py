@@ -40,6 +40,7 @@ def token(tenant: str, user: str, *, service: bool = False) -> str:
 
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
+    wbufsize = -1  # one write per answer: two would wait for each other
     script: ClassVar[Script]
 
     def do_GET(self) -> None:

@@ -22,6 +22,17 @@ def count(messages: Sequence[Message]) -> int:
     return sum(count_message_tokens(str(message["content"])) for message in messages) * 4 // 5
 
 
+def letters(messages: Sequence[Message]) -> int:
+    """Count like a tokenizer to which four letters of anything are a token."""
+    return sum(len(str(message["content"])) for message in messages) // 4
+
+
+@pytest.mark.parametrize("wanted", [700, 1024, 1536, 3000])
+def test_fit__any_tokenizer_will_do(data: TenantData, wanted: int) -> None:
+    sized = Sizer(data, count=letters).fit(wanted)
+    assert abs(sized.tokens - wanted) <= TOLERANCE * wanted
+
+
 @pytest.mark.parametrize("wanted", [512, 1024, 2048, 4096])
 def test_fit__comes_within_the_tolerance(data: TenantData, wanted: int) -> None:
     sized = Sizer(data, count=count).fit(wanted)

@@ -1,87 +1,162 @@
-"""Preferences in the records table: one row per key, moved together with the user's counter."""
+"""Preferences in the records table: a user's whole set in one row, moved together with the user's counters.
 
-import json
-from dataclasses import asdict, replace
+One row is read at one moment, so no reader meets half of a change, however much it replaces; and no change is too large
+for a transaction. The row and the counters hold the version of the last change that shows: a reader who meets a set
+behind its counter has come between the two, since a transaction shows row by row for a moment, and reads again.
+"""
+
+import zlib
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, replace
 from typing import Final
 
-from pydantic import TypeAdapter
+from pydantic import TypeAdapter, ValidationError
 
 from preheat import keys
-from preheat.adapters.dynamodb_items import Fields, Key, checked, user_state, user_state_key
+from preheat.adapters.dynamodb_items import Fields, Key, user_state, user_state_key
 from preheat.adapters.dynamodb_table import ABSENT, Table
-from preheat.errors import SourceUnavailableError
-from preheat.preferences import Preference, PreferenceValue
-from preheat.rows import value_json
+from preheat.errors import ConflictError, SourceUnavailableError
+from preheat.preference_set import (
+    Mark,
+    PreferenceSet,
+    observable,
+    with_observation,
+    with_only,
+    with_preference,
+    without_preference,
+)
+from preheat.preferences import NewPreference, Preference, PreferenceName, PreferenceValue
+from preheat.rows import checked_preferences, checked_value, counters_after, preference_document
 from preheat.session import TenantId, UserId
 from preheat.stamp import UserState
 
-_PREFERENCE: Final = TypeAdapter(Preference)
+_SET: Final = TypeAdapter(PreferenceSet)
+# In both rows: the `pref_ver` of the last change that shows. Counters that others move do not matter to it.
+_SHOWN_VER: Final = "preferences_ver"
+# In the set's row: counts every write, those that do not show too.
+_REVISION: Final = "revision"
+
+Change = Callable[[PreferenceSet, int], PreferenceSet]
+"""Returns the set after a change; the number is the `pref_ver` that it will have, should it show."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    kept: PreferenceSet
+    shown_ver: int
+    revision: int
 
 
 class PreferenceRows:
-    """Reads and writes preferences. Values are stored as canonical JSON: `1`, `1.0` and `true` stay apart."""
+    """Reads and changes preference sets."""
 
     def __init__(self, table: Table) -> None:
         self._table = table
 
     def list(self, tenant: TenantId, user: UserId) -> tuple[Preference, ...]:
-        """Return the whole set, sorted by key."""
-        rows = self._table.query(keys.user_partition(tenant, user), prefix=keys.PREFERENCE_PREFIX)
-        return tuple(_preference(row) for row in rows)
+        """Return the whole set, sorted by key, the general one before those of agents."""
 
-    def set(self, tenant: TenantId, user: UserId, *, key: str, value: PreferenceValue, now: float) -> UserState:
-        """Set one preference and move `pref_ver`, unless it already has the value."""
-        state_key, row_key = _keys(tenant, user, key)
-        text = value_json(value)
+        def attempt() -> tuple[Preference, ...]:
+            state_row, fields = self._table.get(user_state_key(tenant, user), _set_key(tenant, user))
+            if fields is None:
+                return ()
+            row = _read(fields)
+            if row.shown_ver < _shown_ver(state_row):
+                raise ConflictError("the set is behind its counter")
+            return row.kept.preferences
 
-        def attempt() -> UserState:
-            state_row, row = self._table.get(state_key, row_key)
-            if row is not None and row.get("value") == text:
-                return self._read_state(state_key)
-            before = user_state(state_row)
-            after = replace(before, pref_ver=before.pref_ver + 1)
-            fields: Fields = {"key": key, "value": text, "version": after.pref_ver, "updated_at": float(now)}
-            condition, values = _as_read(row)
-            write = self._table.putting(row_key, fields, condition=condition, values=values)
-            self._table.commit([self._table.moving(state_key, seen=asdict(before), to=asdict(after)), write])
-            return after
+        try:
+            return self._table.until_committed(attempt)
+        except ConflictError as error:
+            raise SourceUnavailableError("the preferences stay behind their counter") from error
+
+    def set(self, tenant: TenantId, user: UserId, *, new: NewPreference, now: float, mark: Mark | None) -> UserState:
+        """Set one preference and move `pref_ver`, unless it says the same already or is not newer."""
+        checked_value(new.value)
+        return self._change(
+            tenant,
+            user,
+            lambda kept, version: with_preference(kept, new, version=version, now=now, mark=mark),
+        )[0]
+
+    def delete(
+        self, tenant: TenantId, user: UserId, *, name: PreferenceName, now: float, mark: Mark | None
+    ) -> UserState:
+        """Delete one preference and move both counters, unless it is not there or the change is not newer."""
+        return self._change(tenant, user, lambda kept, _: without_preference(kept, name, now=now, mark=mark))[0]
+
+    def replace(self, tenant: TenantId, user: UserId, *, wanted: Sequence[NewPreference], now: float) -> UserState:
+        """Make the set exactly `wanted`; moves each counter by one at most."""
+        checked = checked_preferences(wanted)
+        return self._change(tenant, user, lambda kept, version: with_only(kept, checked, version=version, now=now))[0]
+
+    def observe(self, tenant: TenantId, user: UserId, *, name: PreferenceName, value: PreferenceValue) -> Preference:
+        """Count behaviour against a preference; moves no counter."""
+        checked = checked_value(value)
+        _, kept = self._change(tenant, user, lambda before, _: with_observation(before, name, checked))
+        return observable(kept, name).preference
+
+    def _change(self, tenant: TenantId, user: UserId, change: Change) -> tuple[UserState, PreferenceSet]:
+        """Return the counters and the set after a change, made again while it loses to other writers.
+
+        Raises:
+            ConflictError: it lost every time.
+        """
+        state_key, set_key = user_state_key(tenant, user), _set_key(tenant, user)
+
+        def attempt() -> tuple[UserState, PreferenceSet]:
+            state_row, fields = self._table.get(state_key, set_key)
+            state = user_state(state_row)
+            row = _read(fields) if fields else _Row(PreferenceSet(), _shown_ver(state_row), revision=0)
+            kept = change(row.kept, state.pref_ver + 1)
+            after = counters_after(state, row.kept, kept)
+            if after == state:
+                if kept != row.kept:
+                    self._put(set_key, replace(row, kept=kept), seen=row)
+                # Once more: counters read beside a row may be older than the row.
+                (state_row,) = self._table.get(state_key)
+                return user_state(state_row), kept
+            if not fields:
+                # There before its counter moves: a reader must tell a set that is behind from one never written.
+                self._put(set_key, row, seen=row)
+                row = replace(row, revision=1)
+            shown = {_SHOWN_VER: after.pref_ver}
+            moving = self._table.moving(state_key, seen=asdict(state), to={**asdict(after), **shown})
+            condition, values = _as_seen(row)
+            written = _fields(replace(row, kept=kept, shown_ver=after.pref_ver))
+            self._table.commit([moving, self._table.putting(set_key, written, condition=condition, values=values)])
+            return after, kept
 
         return self._table.until_committed(attempt)
 
-    def delete(self, tenant: TenantId, user: UserId, *, key: str) -> UserState:
-        """Delete one preference and move `pref_ver` and `forget_ver`, unless it is not there."""
-        state_key, row_key = _keys(tenant, user, key)
-
-        def attempt() -> UserState:
-            state_row, row = self._table.get(state_key, row_key)
-            if row is None:
-                return self._read_state(state_key)
-            before = user_state(state_row)
-            after = replace(before, pref_ver=before.pref_ver + 1, forget_ver=before.forget_ver + 1)
-            condition, values = _as_read(row)
-            write = self._table.deleting(row_key, condition=condition, values=values)
-            self._table.commit([self._table.moving(state_key, seen=asdict(before), to=asdict(after)), write])
-            return after
-
-        return self._table.until_committed(attempt)
-
-    def _read_state(self, state_key: Key) -> UserState:
-        """Return the counters once more: those read beside the row may be older than the row."""
-        (row,) = self._table.get(state_key)
-        return user_state(row)
+    def _put(self, key: Key, row: _Row, *, seen: _Row) -> None:
+        condition, values = _as_seen(seen)
+        self._table.put(key, _fields(row), condition=condition, values=values)
 
 
-def _keys(tenant: TenantId, user: UserId, key: str) -> tuple[Key, Key]:
-    return user_state_key(tenant, user), (keys.user_partition(tenant, user), keys.preference_sort(key))
+def _set_key(tenant: TenantId, user: UserId) -> Key:
+    return keys.user_partition(tenant, user), keys.PREFERENCES
 
 
-def _as_read(row: Fields | None) -> tuple[str, Fields]:
-    return (ABSENT, {}) if row is None else ("version = :version", {"version": row["version"]})
+def _as_seen(row: _Row) -> tuple[str, Fields]:
+    return (f"{_REVISION} = :{_REVISION}", {_REVISION: row.revision}) if row.revision else (ABSENT, {})
 
 
-def _preference(row: Fields) -> Preference:
+def _fields(row: _Row) -> Fields:
+    """Return the row's next revision."""
+    return {"body": preference_document(row.kept), _SHOWN_VER: row.shown_ver, _REVISION: row.revision + 1}
+
+
+def _shown_ver(fields: Fields | None) -> int:
+    version = fields.get(_SHOWN_VER) if fields else None
+    return version if isinstance(version, int) else 0
+
+
+def _read(fields: Fields) -> _Row:
+    body, revision = fields.get("body"), fields.get(_REVISION)
+    if not isinstance(body, bytes) or not isinstance(revision, int):
+        raise SourceUnavailableError("a stored row is not of this schema")
     try:
-        value = json.loads(str(row.get("value")))
-    except ValueError as error:
+        return _Row(_SET.validate_json(zlib.decompress(body)), _shown_ver(fields), revision)
+    except (zlib.error, ValidationError) as error:
         raise SourceUnavailableError("a stored row is not of this schema") from error
-    return checked(_PREFERENCE, {**row, "value": value})

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from preheat import keys
 from preheat.adapters.dynamodb_agents import AgentRows
+from preheat.adapters.dynamodb_erase import UserRows
 from preheat.adapters.dynamodb_items import agent_state, user_state, user_state_key
 from preheat.adapters.dynamodb_preferences import PreferenceRows
 from preheat.adapters.dynamodb_sessions import SessionRows, session_key, session_record
@@ -13,8 +14,9 @@ from preheat.adapters.dynamodb_table import Table
 from preheat.adapters.dynamodb_turns import TurnRows
 from preheat.agent import Agent, AgentState, Profile
 from preheat.history import Turn
-from preheat.ports import NewTurn, Versions
-from preheat.preferences import Preference, PreferenceValue
+from preheat.ports import Erased, NewTurn, Versions
+from preheat.preference_set import Mark
+from preheat.preferences import NewPreference, Preference, PreferenceValue, Source
 from preheat.session import AgentId, Scope, SessionRecord, TenantId, UserId
 from preheat.stamp import Frozen, UserState
 from preheat.tools import Tool
@@ -32,6 +34,7 @@ class DynamoDBRecords:
         self._preferences = PreferenceRows(self._table)
         self._turns = TurnRows(self._table)
         self._sessions = SessionRows(self._table)
+        self._users = UserRows(self._table)
 
     def read_versions(self, scope: Scope) -> Versions:
         """Read the agent's, the user's and the session's item in one round trip.
@@ -58,7 +61,7 @@ class DynamoDBRecords:
         return self._agents.put(tenant, agent, profile=profile, catalog=catalog)
 
     def list_preferences(self, tenant: TenantId, user: UserId) -> tuple[Preference, ...]:
-        """Return the user's whole preference set, sorted by key."""
+        """Return the user's whole set, of all agents, sorted by key, the general one before those of agents."""
         return self._preferences.list(tenant, user)
 
     def read_user_state(self, tenant: TenantId, user: UserId) -> UserState:
@@ -66,11 +69,25 @@ class DynamoDBRecords:
         (row,) = self._table.get(user_state_key(tenant, user))
         return user_state(row)
 
-    def set_preference(
-        self, tenant: TenantId, user: UserId, *, key: str, value: PreferenceValue, now: float
+    def set_preference(  # noqa: PLR0913  # the port's
+        self,
+        tenant: TenantId,
+        user: UserId,
+        *,
+        key: str,
+        value: PreferenceValue,
+        now: float,
+        agent: AgentId | None = None,
+        options: tuple[str, ...] = (),
+        source: Source = "stated",
+        mark: Mark | None = None,
     ) -> UserState:
-        """Set one preference with its counter, in one transaction. The same value again is a no-op."""
-        return self._preferences.set(tenant, user, key=key, value=value, now=now)
+        """Set one preference with its counter, in one transaction.
+
+        The same again, or an outside change that is not newer, is a no-op.
+        """
+        new = NewPreference(key, value, agent, options, source)
+        return self._preferences.set(tenant, user, new=new, now=now, mark=mark)
 
     def delete_preference(
         self,
@@ -78,18 +95,35 @@ class DynamoDBRecords:
         user: UserId,
         *,
         key: str,
-        now: float,  # noqa: ARG002  # the port's; nothing of a deleted preference is kept
+        now: float,
+        agent: AgentId | None = None,
+        mark: Mark | None = None,
     ) -> UserState:
         """Delete one preference; moves `pref_ver` and `forget_ver`. A key that is not there is a no-op."""
-        return self._preferences.delete(tenant, user, key=key)
+        return self._preferences.delete(tenant, user, name=(key, agent), now=now, mark=mark)
 
-    def append_turns(self, tenant: TenantId, user: UserId, *, turns: Sequence[NewTurn]) -> UserState:
+    def replace_preferences(
+        self, tenant: TenantId, user: UserId, *, wanted: Sequence[NewPreference], now: float
+    ) -> UserState:
+        """Make the whole set exactly `wanted`, with the counters, in one transaction."""
+        return self._preferences.replace(tenant, user, wanted=wanted, now=now)
+
+    def observe_preference(
+        self, tenant: TenantId, user: UserId, *, key: str, value: PreferenceValue, agent: AgentId | None = None
+    ) -> Preference:
+        """Count behaviour that contradicts the stored value. Return what it was held against."""
+        return self._preferences.observe(tenant, user, name=(key, agent), value=value)
+
+    def append_turns(
+        self, tenant: TenantId, user: UserId, *, turns: Sequence[NewTurn], erase_ver: int | None = None
+    ) -> UserState:
         """Append turns in order with their counter, all or none. Known turn ids are skipped.
 
         Raises:
             InvalidInputError: the turns are over the limits of `preheat.rows`.
+            UserErasedError: `erase_ver` is given and has moved.
         """
-        return self._turns.append(tenant, user, turns=turns)
+        return self._turns.append(tenant, user, turns=turns, erase_ver=erase_ver)
 
     def newest_turns(self, tenant: TenantId, user: UserId, *, limit: int) -> tuple[Turn, ...]:
         """Return the user's newest turns, oldest first."""
@@ -99,13 +133,16 @@ class DynamoDBRecords:
         """Return the user's turns from `first_seq` on, oldest first."""
         return self._turns.since(tenant, user, first_seq=first_seq)
 
-    def create_session(self, scope: Scope, *, warm: bool, now: float, expires_at: float) -> SessionRecord:
+    def create_session(
+        self, scope: Scope, *, warm: bool, now: float, expires_at: float, asked_at: float | None = None
+    ) -> SessionRecord:
         """Record a session; return the one already there when the id is known and it has not expired.
 
         Raises:
             SessionTakenError: the id belongs to a live session with another agent.
+            UserErasedError: there is none, and the user was erased at `asked_at` or later.
         """
-        return self._sessions.create(scope, warm=warm, now=now, expires_at=expires_at)
+        return self._sessions.create(scope, warm=warm, now=now, expires_at=expires_at, asked_at=asked_at)
 
     def list_sessions(self, tenant: TenantId, user: UserId, *, now: float) -> tuple[SessionRecord, ...]:
         """Return the user's sessions that have not expired, sorted by id."""
@@ -118,3 +155,7 @@ class DynamoDBRecords:
     def put_frozen(self, scope: Scope, frozen: Frozen, *, expires_at: float) -> Frozen:
         """Write the record unless one of its generation or a later one is there; return the one that is there now."""
         return self._sessions.put_frozen(scope, frozen, expires_at=expires_at)
+
+    def erase_user(self, tenant: TenantId, user: UserId, *, now: float, kept_until: float) -> Erased:
+        """Remove all rows of a user but the counters, which move."""
+        return self._users.erase(tenant, user, now=now, kept_until=kept_until)

@@ -3,16 +3,19 @@
 import gzip
 import math
 import zlib
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from pydantic import TypeAdapter, ValidationError
 
 from preheat import keys, names
-from preheat.adapters.dynamodb_items import Fields, Key, checked
+from preheat.adapters.dynamodb_items import Fields, Key, checked, user_state, user_state_key
 from preheat.adapters.dynamodb_table import ABSENT, Table
-from preheat.errors import ConflictError, SessionTakenError, SourceUnavailableError
+from preheat.errors import ConflictError, SessionTakenError, SourceUnavailableError, UserErasedError
 from preheat.session import Scope, SessionRecord, TenantId, UserId
 from preheat.stamp import Frozen
+
+if TYPE_CHECKING:
+    from mypy_boto3_dynamodb.type_defs import TransactWriteItemTypeDef
 
 _SESSION: Final = TypeAdapter(SessionRecord)
 _FROZEN: Final = TypeAdapter(Frozen)
@@ -28,13 +31,16 @@ class SessionRows:
     def __init__(self, table: Table) -> None:
         self._table = table
 
-    def create(self, scope: Scope, *, warm: bool, now: float, expires_at: float) -> SessionRecord:
+    def create(
+        self, scope: Scope, *, warm: bool, now: float, expires_at: float, asked_at: float | None = None
+    ) -> SessionRecord:
         """Record a session unless a live one is there; return the one that is there now.
 
         A new session starts without a frozen record: the id may have been another agent's before.
 
         Raises:
             SessionTakenError: the id belongs to a live session with another agent.
+            UserErasedError: none is there, and the user was erased at `asked_at` or later.
         """
         record = SessionRecord(scope.session, scope.agent, warm, float(now), float(expires_at))
 
@@ -43,23 +49,33 @@ class SessionRows:
             found = session_record(row)
             if found is not None and found.expires_at > now:
                 return found
-            self._table.commit(
-                [
-                    self._table.putting(
-                        session_key(scope),
-                        _fields(record),
-                        condition=f"{ABSENT} OR {_ENDS_AT} <= :now",
-                        values={"now": float(now)},
-                    ),
-                    self._table.deleting(_frozen_key(scope)),
-                ]
-            )
+            writes = [
+                self._table.putting(
+                    session_key(scope),
+                    _fields(record),
+                    condition=f"{ABSENT} OR {_ENDS_AT} <= :now",
+                    values={"now": float(now)},
+                ),
+                self._table.deleting(_frozen_key(scope)),
+            ]
+            if asked_at is not None:
+                writes.append(self._still_asked_for(scope, asked_at))
+            self._table.commit(writes)
             return record
 
         there = self._table.until_committed(attempt)
         if there.agent != scope.agent:
             raise SessionTakenError("the session id belongs to a session with another agent")
         return there
+
+    def _still_asked_for(self, scope: Scope, asked_at: float) -> "TransactWriteItemTypeDef":
+        """Return the part of a commit that holds while the user is not erased after `asked_at`."""
+        state_key = user_state_key(scope.tenant, scope.user)
+        (row,) = self._table.get(state_key)
+        state = user_state(row)
+        if state.erased_at >= asked_at:
+            raise UserErasedError("the user was erased after this session was asked for")
+        return self._table.checking(state_key, seen={"erase_ver": state.erase_ver})
 
     def list(self, tenant: TenantId, user: UserId, *, now: float) -> tuple[SessionRecord, ...]:
         """Return the sessions that have not expired, sorted by id."""
@@ -80,6 +96,9 @@ class SessionRows:
 
         Generations alone decide. A record past its life that the table has not removed yet was read by whoever made
         this one, so this one has the next generation.
+
+        Raises:
+            ConflictError: what the record was made of has been forgotten since, so it is not written.
         """
         fields: Fields = {
             "generation": frozen.generation,
@@ -87,22 +106,37 @@ class SessionRows:
             names.TTL_ATTRIBUTE: math.ceil(expires_at),
         }
 
-        def attempt() -> Frozen:
+        putting = self._table.putting(
+            _frozen_key(scope),
+            fields,
+            condition=f"{ABSENT} OR generation < :generation",
+            values={"generation": frozen.generation},
+        )
+        state_key, seen = user_state_key(scope.tenant, scope.user), {"forget_ver": frozen.stamp.forget_ver}
+        # Counters that may expire after an erasure must outlive what is built on them.
+        remembered = (
+            self._table.moving(state_key, seen=seen, to=seen)
+            if frozen.stamp.forget_ver
+            else self._table.checking(state_key, seen=seen)
+        )
+
+        def attempt() -> Frozen | None:
             try:
-                self._table.put(
-                    _frozen_key(scope),
-                    fields,
-                    condition=f"{ABSENT} OR generation < :generation",
-                    values={"generation": frozen.generation},
-                )
+                self._table.commit([putting, remembered])
             except ConflictError:
-                there = self.read_frozen(scope)
-                if there is None or there.generation < frozen.generation:
-                    raise
-                return there
+                row, state_row = self._table.get(_frozen_key(scope), state_key)
+                there = _frozen(row) if row else None
+                if there is not None and there.generation >= frozen.generation:
+                    return there
+                if user_state(state_row).forget_ver != frozen.stamp.forget_ver:
+                    return None
+                raise
             return frozen
 
-        return self._table.until_committed(attempt)
+        kept = self._table.until_committed(attempt)
+        if kept is None:
+            raise ConflictError("what the record was made of has been forgotten")
+        return kept
 
 
 def session_key(scope: Scope) -> Key:

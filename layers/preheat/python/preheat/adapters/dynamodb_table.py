@@ -19,11 +19,20 @@ from preheat.errors import ConflictError, PreheatError, SourceUnavailableError
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
-    from mypy_boto3_dynamodb.type_defs import AttributeValueTypeDef, QueryInputTypeDef, TransactWriteItemTypeDef
+    from mypy_boto3_dynamodb.type_defs import (
+        AttributeValueTypeDef,
+        PutItemInputTypeDef,
+        QueryInputTypeDef,
+        TransactWriteItemTypeDef,
+        WriteRequestUnionTypeDef,
+    )
 
 Result = TypeVar("Result")
 ABSENT: Final = f"attribute_not_exists({names.PARTITION_KEY})"
 _READ_TRIES: Final = 4
+# The service's own limit for one batch of writes.
+KEYS_PER_REMOVAL: Final = 25
+_REMOVAL_TRIES: Final = 8
 # Eight writers who never stop writing to one user get through in ten; the waits together stay under 5 s.
 _COMMIT_TRIES: Final = 16
 _FIRST_WAIT_S: Final = 0.02
@@ -112,16 +121,13 @@ class Table:
         Raises:
             ConflictError: the row that is there does not meet `condition`, which speaks of `values` as `:name`.
         """
+        request: PutItemInputTypeDef = {"TableName": self._name, "Item": _item(key, fields)}
+        if condition is not None:
+            request["ConditionExpression"] = condition
+        if values:
+            request["ExpressionAttributeValues"] = _bound(values)
         with _translated():
-            if condition is None:
-                self._client.put_item(TableName=self._name, Item=_item(key, fields))
-            else:
-                self._client.put_item(
-                    TableName=self._name,
-                    Item=_item(key, fields),
-                    ConditionExpression=condition,
-                    ExpressionAttributeValues=_bound(values or {}),
-                )
+            self._client.put_item(**request)
 
     def putting(
         self, key: Key, fields: Fields, *, condition: str | None = None, values: Fields | None = None
@@ -146,7 +152,7 @@ class Table:
         return write
 
     def moving(self, key: Key, *, seen: Fields, to: Fields) -> "TransactWriteItemTypeDef":
-        """Return the part of a commit that sets fields of one row, the others stay.
+        """Return the part of a commit that sets fields of one row, the others stay, and lets it last.
 
         Args:
             key: Of the row; it is made when it is not there.
@@ -154,16 +160,91 @@ class Table:
             to: The new fields.
         """
         there = any(seen.values())
-        expected = {f"seen_{name}": value for name, value in seen.items()} if there else {}
         return {
             "Update": {
                 "TableName": self._name,
                 "Key": key_attributes(key),
-                "UpdateExpression": "SET " + ", ".join(f"{name} = :{name}" for name in to),
-                "ConditionExpression": " AND ".join(f"{name} = :seen_{name}" for name in seen) if there else ABSENT,
-                "ExpressionAttributeValues": _bound({**to, **expected}),
+                "UpdateExpression": f"SET {_assigned(to)} REMOVE {names.TTL_ATTRIBUTE}",
+                "ConditionExpression": _unmoved(seen) if there else ABSENT,
+                "ExpressionAttributeValues": _bound(to) | (_bound_as_seen(seen) if there else {}),
             }
         }
+
+    def checking(self, key: Key, *, seen: Fields) -> "TransactWriteItemTypeDef":
+        """Return the part of a commit that holds only while counters of one row are what was read."""
+        return {
+            "ConditionCheck": {
+                "TableName": self._name,
+                "Key": key_attributes(key),
+                "ConditionExpression": _unmoved(seen),
+                "ExpressionAttributeValues": _bound_as_seen(seen),
+            }
+        }
+
+    def advance(self, key: Key, *, counters: Sequence[str], to: Fields) -> Fields:
+        """Move counters of one row by one and set fields, whatever they were, and let it last; return it as it is then."""
+        moved = ", ".join(f"{name} = if_not_exists({name}, :zero) + :one" for name in counters)
+        with _translated():
+            response = self._client.update_item(
+                TableName=self._name,
+                Key=key_attributes(key),
+                UpdateExpression=f"SET {moved}, {_assigned(to)} REMOVE {names.TTL_ATTRIBUTE}",
+                ExpressionAttributeValues=_bound({**to, "zero": 0, "one": 1}),
+                ReturnValues="ALL_NEW",
+            )
+        return read_fields(response["Attributes"])
+
+    def update(self, key: Key, *, seen: Fields, to: Fields) -> None:
+        """Set fields of one row that is there.
+
+        Raises:
+            ConflictError: its counters are not what was read.
+        """
+        with _translated():
+            self._client.update_item(
+                TableName=self._name,
+                Key=key_attributes(key),
+                UpdateExpression=f"SET {_assigned(to)}",
+                ConditionExpression=_unmoved(seen),
+                ExpressionAttributeValues=_bound(to) | _bound_as_seen(seen),
+            )
+
+    def sort_keys(self, partition: str) -> Iterator[list[str]]:
+        """Return the sort keys of all rows of a partition, page by page."""
+        request: QueryInputTypeDef = {
+            "TableName": self._name,
+            "ConsistentRead": True,
+            "KeyConditionExpression": f"{names.PARTITION_KEY} = :pk",
+            "ExpressionAttributeValues": {":pk": {"S": partition}},
+            "ProjectionExpression": names.SORT_KEY,
+        }
+        while True:
+            with _translated():
+                page = self._client.query(**request)
+            yield [item[names.SORT_KEY]["S"] for item in page["Items"]]
+            if "LastEvaluatedKey" not in page:
+                return
+            request["ExclusiveStartKey"] = page["LastEvaluatedKey"]
+
+    def remove(self, keys: Sequence[Key]) -> None:
+        """Remove rows, there or not, at most `KEYS_PER_REMOVAL`; what the service leaves is asked for again.
+
+        A partition takes a thousand removals a second: under more, the service leaves some of them or refuses all.
+        """
+        wanted: Sequence[WriteRequestUnionTypeDef] = [{"DeleteRequest": {"Key": key_attributes(key)}} for key in keys]
+        for count in range(_REMOVAL_TRIES):
+            try:
+                with _translated():
+                    left = self._client.batch_write_item(RequestItems={self._name: wanted})["UnprocessedItems"]
+            except SourceUnavailableError:
+                if count == _REMOVAL_TRIES - 1:
+                    raise
+            else:
+                wanted = left.get(self._name, [])
+            if not wanted:
+                return
+            self._wait(count)
+        raise SourceUnavailableError("the table left removals unprocessed")
 
     def commit(self, writes: "Sequence[TransactWriteItemTypeDef]") -> None:
         """Make all the writes, or none.
@@ -187,13 +268,32 @@ class Table:
             try:
                 return attempt()
             except ConflictError:
-                longest_s = min(_LONGEST_WAIT_S, _FIRST_WAIT_S * 2**count)
-                self._sleep(random.uniform(0, longest_s))  # noqa: S311  # spreads writers, guards nothing
+                self._wait(count)
         return attempt()
+
+    def _wait(self, count: int) -> None:
+        longest_s = min(_LONGEST_WAIT_S, _FIRST_WAIT_S * 2**count)
+        self._sleep(random.uniform(0, longest_s))  # noqa: S311  # spreads writers, guards nothing
 
 
 def _item(key: Key, fields: Fields) -> "dict[str, AttributeValueTypeDef]":
     return key_attributes(key) | stored_fields(fields)
+
+
+def _assigned(fields: Fields) -> str:
+    return ", ".join(f"{name} = :{name}" for name in fields)
+
+
+def _unmoved(seen: Fields) -> str:
+    """Return the condition that counters are what was read; a zero may also be one that was never written."""
+    return " AND ".join(
+        f"{name} = :seen_{name}" if value else f"(attribute_not_exists({name}) OR {name} = :seen_{name})"
+        for name, value in seen.items()
+    )
+
+
+def _bound_as_seen(seen: Fields) -> "dict[str, AttributeValueTypeDef]":
+    return _bound({f"seen_{name}": value for name, value in seen.items()})
 
 
 def _bound(values: Fields) -> "dict[str, AttributeValueTypeDef]":

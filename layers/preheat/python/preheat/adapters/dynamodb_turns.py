@@ -13,7 +13,7 @@ from preheat.adapters.dynamodb_table import ABSENT, Table
 from preheat.errors import SourceUnavailableError
 from preheat.history import Turn
 from preheat.ports import NewTurn
-from preheat.rows import calls_json, checked_turns
+from preheat.rows import calls_json, checked_turns, unless_erased
 from preheat.session import TenantId, UserId
 from preheat.stamp import UserState
 
@@ -26,8 +26,14 @@ class TurnRows:
     def __init__(self, table: Table) -> None:
         self._table = table
 
-    def append(self, tenant: TenantId, user: UserId, *, turns: Sequence[NewTurn]) -> UserState:
-        """Append the turns whose ids are not known yet, in order, all or none."""
+    def append(
+        self, tenant: TenantId, user: UserId, *, turns: Sequence[NewTurn], erase_ver: int | None = None
+    ) -> UserState:
+        """Append the turns whose ids are not known yet, in order, all or none.
+
+        Raises:
+            UserErasedError: `erase_ver` is given and has moved.
+        """
         partition = keys.user_partition(tenant, user)
         state_key = user_state_key(tenant, user)
         by_id = checked_turns(turns)
@@ -39,8 +45,8 @@ class TurnRows:
             if not new:
                 # Once more: counters read beside rows may be older than the rows.
                 (state_row,) = self._table.get(state_key)
-                return user_state(state_row)
-            before = user_state(state_row)
+                return unless_erased(user_state(state_row), erase_ver)
+            before = unless_erased(user_state(state_row), erase_ver)
             after = replace(before, hist_seq=before.hist_seq + len(new))
             writes = [self._table.moving(state_key, seen=asdict(before), to=asdict(after))]
             for seq, turn in enumerate(new, start=before.hist_seq + 1):

@@ -55,3 +55,7 @@ class ManualClock:
     def monotonic_ms(self) -> float:
         """Return the same moment in milliseconds."""
         return self.seconds * 1000
+
+    def sleep(self, seconds: float) -> None:
+        """Move the clock instead of waiting."""
+        self.seconds += max(0.0, seconds)

@@ -7,12 +7,31 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from threading import Lock
 
+from preheat import keys
 from preheat.agent import Agent, AgentState, Profile
-from preheat.errors import SessionTakenError, SourceUnavailableError
+from preheat.errors import ConflictError, SessionTakenError, SourceUnavailableError, UserErasedError
 from preheat.history import Turn
-from preheat.ports import NewTurn, Versions
-from preheat.preferences import Preference, PreferenceValue
-from preheat.rows import catalog_document, checked_turns, profile_document, value_json
+from preheat.ports import Erased, NewTurn, Versions
+from preheat.preference_set import (
+    Mark,
+    PreferenceSet,
+    observable,
+    with_observation,
+    with_only,
+    with_preference,
+    without_preference,
+)
+from preheat.preferences import NewPreference, Preference, PreferenceValue, Source
+from preheat.rows import (
+    catalog_document,
+    checked_preferences,
+    checked_turns,
+    checked_value,
+    counters_after,
+    preference_document,
+    profile_document,
+    unless_erased,
+)
 from preheat.session import AgentId, Scope, SessionId, SessionRecord, TenantId, UserId
 from preheat.stamp import Frozen, UserState
 from preheat.tools import Tool
@@ -21,7 +40,7 @@ from preheat.tools import Tool
 @dataclass(slots=True)
 class _User:
     state: UserState = field(default_factory=UserState)
-    preferences: dict[str, Preference] = field(default_factory=dict)
+    preferences: PreferenceSet = field(default_factory=PreferenceSet)
     turns: list[Turn] = field(default_factory=list)
     turn_ids: set[str] = field(default_factory=set)
     sessions: dict[SessionId, SessionRecord] = field(default_factory=dict)
@@ -94,28 +113,34 @@ class MemoryRecords:
             return state
 
     def list_preferences(self, tenant: TenantId, user: UserId) -> tuple[Preference, ...]:
-        """Return the user's whole preference set, sorted by key."""
+        """Return the user's whole set, of all agents, sorted by key, the general one before those of agents."""
         with self._round_trip("list_preferences"):
-            preferences = self._users[tenant, user].preferences
-            return tuple(preferences[key] for key in sorted(preferences))
+            return self._users[tenant, user].preferences.preferences
 
     def read_user_state(self, tenant: TenantId, user: UserId) -> UserState:
         """Return the user's counters; zeros when nothing was ever written."""
         with self._round_trip("read_user_state"):
             return self._users[tenant, user].state
 
-    def set_preference(
-        self, tenant: TenantId, user: UserId, *, key: str, value: PreferenceValue, now: float
+    def set_preference(  # noqa: PLR0913  # the port's
+        self,
+        tenant: TenantId,
+        user: UserId,
+        *,
+        key: str,
+        value: PreferenceValue,
+        now: float,
+        agent: AgentId | None = None,
+        options: tuple[str, ...] = (),
+        source: Source = "stated",
+        mark: Mark | None = None,
     ) -> UserState:
-        """Set one preference with its counter. The same value again is a no-op."""
-        text = value_json(value)
+        """Set one preference with its counter. The same again, or an outside change that is not newer, is a no-op."""
+        new = NewPreference(key, checked_value(value), agent, options, source)
         with self._round_trip("set_preference"):
             rows = self._users[tenant, user]
-            there = rows.preferences.get(key)
-            if there is None or value_json(there.value) != text:
-                rows.state = replace(rows.state, pref_ver=rows.state.pref_ver + 1)
-                rows.preferences[key] = Preference(key, value, rows.state.pref_ver, now)
-            return rows.state
+            version = rows.state.pref_ver + 1
+            return _keep(rows, with_preference(rows.preferences, new, version=version, now=now, mark=mark))
 
     def delete_preference(
         self,
@@ -123,29 +148,51 @@ class MemoryRecords:
         user: UserId,
         *,
         key: str,
-        now: float,  # noqa: ARG002  # the port's; nothing of a deleted preference is kept
+        now: float,
+        agent: AgentId | None = None,
+        mark: Mark | None = None,
     ) -> UserState:
         """Delete one preference; moves `pref_ver` and `forget_ver`. A key that is not there is a no-op."""
         with self._round_trip("delete_preference"):
             rows = self._users[tenant, user]
-            if rows.preferences.pop(key, None) is not None:
-                state = rows.state
-                rows.state = replace(state, pref_ver=state.pref_ver + 1, forget_ver=state.forget_ver + 1)
-            return rows.state
+            return _keep(rows, without_preference(rows.preferences, (key, agent), now=now, mark=mark))
 
-    def append_turns(self, tenant: TenantId, user: UserId, *, turns: Sequence[NewTurn]) -> UserState:
+    def replace_preferences(
+        self, tenant: TenantId, user: UserId, *, wanted: Sequence[NewPreference], now: float
+    ) -> UserState:
+        """Make the whole set exactly `wanted`, with the counters; what says the same keeps its version."""
+        checked = checked_preferences(wanted)
+        with self._round_trip("replace_preferences"):
+            rows = self._users[tenant, user]
+            return _keep(rows, with_only(rows.preferences, checked, version=rows.state.pref_ver + 1, now=now))
+
+    def observe_preference(
+        self, tenant: TenantId, user: UserId, *, key: str, value: PreferenceValue, agent: AgentId | None = None
+    ) -> Preference:
+        """Count behaviour that contradicts the stored value. Return what it was held against."""
+        checked = checked_value(value)
+        with self._round_trip("observe_preference"):
+            rows = self._users[tenant, user]
+            _keep(rows, with_observation(rows.preferences, (key, agent), checked))
+            return observable(rows.preferences, (key, agent)).preference
+
+    def append_turns(
+        self, tenant: TenantId, user: UserId, *, turns: Sequence[NewTurn], erase_ver: int | None = None
+    ) -> UserState:
         """Append turns in order with their counter, all or none. Known turn ids are skipped.
 
         Raises:
             InvalidInputError: the turns are over the limits of `preheat.rows`.
+            UserErasedError: `erase_ver` is given and has moved.
         """
         by_id = checked_turns(turns)
         with self._round_trip("append_turns"):
             rows = self._users[tenant, user]
+            before = unless_erased(rows.state, erase_ver).hist_seq
             new = [turn for turn_id, turn in by_id.items() if turn_id not in rows.turn_ids]
-            rows.turns += [_turn(seq, turn) for seq, turn in enumerate(new, start=len(rows.turns) + 1)]
+            rows.turns += [_turn(seq, turn) for seq, turn in enumerate(new, start=before + 1)]
             rows.turn_ids |= by_id.keys()
-            rows.state = replace(rows.state, hist_seq=len(rows.turns))
+            rows.state = replace(rows.state, hist_seq=before + len(new))
             return rows.state
 
     def newest_turns(self, tenant: TenantId, user: UserId, *, limit: int) -> tuple[Turn, ...]:
@@ -158,18 +205,23 @@ class MemoryRecords:
         with self._round_trip("turns_from"):
             return tuple(turn for turn in self._users[tenant, user].turns if turn.seq >= first_seq)
 
-    def create_session(self, scope: Scope, *, warm: bool, now: float, expires_at: float) -> SessionRecord:
+    def create_session(
+        self, scope: Scope, *, warm: bool, now: float, expires_at: float, asked_at: float | None = None
+    ) -> SessionRecord:
         """Record a session; return the one already there when the id is known and it has not expired.
 
         A new session starts without a frozen record: the id may have been another agent's before.
 
         Raises:
             SessionTakenError: the id belongs to a live session with another agent.
+            UserErasedError: there is none, and the user was erased at `asked_at` or later.
         """
         with self._round_trip("create_session"):
             rows = self._users[scope.tenant, scope.user]
             there = rows.sessions.get(scope.session)
             if there is None or there.expires_at <= now:
+                if asked_at is not None and rows.state.erased_at >= asked_at:
+                    raise UserErasedError("the user was erased after this session was asked for")
                 there = SessionRecord(scope.session, scope.agent, warm, now, expires_at)
                 rows.sessions[scope.session] = there
                 rows.frozen.pop(scope.session, None)
@@ -195,12 +247,54 @@ class MemoryRecords:
         *,
         expires_at: float,  # noqa: ARG002  # the port's; generations decide, and nothing is removed here
     ) -> Frozen:
-        """Write the record unless one of its generation or a later one is there; return the one that is there now."""
+        """Write the record unless one of its generation or a later one is there; return the one that is there now.
+
+        Raises:
+            ConflictError: what the record was made of has been forgotten since, so it is not written.
+        """
         with self._round_trip("put_frozen"):
-            there = self._users[scope.tenant, scope.user].frozen
+            rows = self._users[scope.tenant, scope.user]
+            there = rows.frozen
             if scope.session not in there or there[scope.session].generation < frozen.generation:
+                if rows.state.forget_ver != frozen.stamp.forget_ver:
+                    raise ConflictError("what the record was made of has been forgotten")
                 there[scope.session] = frozen
             return there[scope.session]
+
+    def erase_user(
+        self,
+        tenant: TenantId,
+        user: UserId,
+        *,
+        now: float,
+        kept_until: float,  # noqa: ARG002  # the port's; nothing expires here
+    ) -> Erased:
+        """Remove all rows of a user but the counters, which move."""
+        with self._round_trip("erase_user"):
+            before = self._users[tenant, user]
+            state = before.state
+            after = replace(
+                state, forget_ver=state.forget_ver + 1, erase_ver=state.erase_ver + 1, erased_at=float(now)
+            )
+            self._users[tenant, user] = _User(state=after)
+            return Erased(tuple(sorted(_sort_keys(before))), complete=True)
+
+
+def _keep(rows: _User, after: PreferenceSet) -> UserState:
+    preference_document(after)  # refuses what the table could not hold
+    rows.state = counters_after(rows.state, rows.preferences, after)
+    rows.preferences = after
+    return rows.state
+
+
+def _sort_keys(rows: _User) -> Iterator[str]:
+    """Return the keys that the rows would have in a table."""
+    if rows.preferences != PreferenceSet():
+        yield keys.PREFERENCES
+    yield from (keys.turn_sort(turn.seq) for turn in rows.turns)
+    yield from map(keys.turn_id_sort, rows.turn_ids)
+    yield from map(keys.session_sort, rows.sessions)
+    yield from map(keys.frozen_sort, rows.frozen)
 
 
 def _turn(seq: int, turn: NewTurn) -> Turn:

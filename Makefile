@@ -3,12 +3,11 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 UV := $(shell command -v uv 2>/dev/null || echo .build/uv/bin/uv)
-OUT ?= .build/bench-ttft.json
 PREFIX ?= 512,1024,2048
 PAIRS ?= 3
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test up fmt lint synth bench-ttft lock schemas clean
+.PHONY: help setup demo test up fmt lint synth bench-ttft bench-history lock schemas clean
 
 help:  ## what there is
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -48,8 +47,13 @@ fmt: setup  ## format and mend what can be mended
 synth: setup  ## the CloudFormation templates, offline, into .build/cdk.out
 	$(BIN)/python -m infra.app
 
+bench-ttft: OUT ?= .build/bench-ttft.json
 bench-ttft: setup  ## cold against warm, ours against the engine's own ratio
 	$(BIN)/python -m tests.benchmarks.ttft --out $(OUT) --prefix $(PREFIX) --pairs $(PAIRS)
+
+bench-history: OUT ?= .build/bench-history.json
+bench-history: setup  ## evidence recalled into a budget, preferences never stale: TRAIN=dir TEST=dir OUT=file.json
+	$(BIN)/python -m tests.benchmarks.history --train $(TRAIN) --test $(TEST) --out $(OUT)
 
 schemas: setup  ## write events/schemas from the models
 	$(BIN)/python -m infra.local.schemas

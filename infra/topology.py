@@ -54,7 +54,7 @@ class Function:
 
     `queue` names the queue it reads (None: it serves HTTP). `streams` marks the ASGI app that runs under the Lambda Web
     Adapter. `publishes` marks a function that puts events on the bus, `invokes_model` one that calls the endpoint.
-    Every function reads every table; `writes` names those that it changes.
+    Every function reads every table; `writes` names those that it changes, `clears` those that it only removes from.
     """
 
     folder: str
@@ -67,6 +67,7 @@ class Function:
     publishes: bool = False
     invokes_model: bool = False
     writes: tuple[str, ...] = ()
+    clears: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,18 +115,27 @@ FUNCTIONS = (
         invokes_model=True,
         writes=_BOTH_TABLES,
     ),
-    Function(names.API, timeout_s=15, memory_mb=1024, publishes=True, writes=(names.RECORDS_TABLE,)),
+    Function(
+        names.API,
+        timeout_s=15,
+        memory_mb=1024,
+        publishes=True,
+        writes=(names.RECORDS_TABLE,),
+        clears=(names.WARM_TABLE,),
+    ),
     Function(names.CHAT, timeout_s=120, memory_mb=1769, streams=True, invokes_model=True, writes=_BOTH_TABLES),
 )
 
 ROUTES = (
     Route("PUT", "/v1/agents/{agent}", names.API),
     Route("GET", "/v1/agents/{agent}", names.API),
+    Route("DELETE", "/v1/users/{user}", names.API),
     Route("GET", "/v1/users/{user}/preferences", names.API),
     Route("PUT", "/v1/users/{user}/preferences", names.API),
     Route("PUT", "/v1/users/{user}/preferences/{key}", names.API),
     Route("DELETE", "/v1/users/{user}/preferences/{key}", names.API),
     Route("POST", "/v1/users/{user}/preferences/{key}/observations", names.API),
+    Route("GET", "/v1/users/{user}/turns", names.API),
     Route("POST", "/v1/users/{user}/turns", names.API),
     Route("POST", "/v1/users/{user}/sessions", names.API),
     Route("GET", "/v1/users/{user}/sessions/{session}", names.API),

@@ -5,13 +5,14 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
+from preheat.adapters.ceiling_counter import CeilingCounter
 from preheat.adapters.memory_bus import ManualClock, MemoryBus
 from preheat.adapters.memory_endpoint import MemoryEndpoint
 from preheat.adapters.memory_records import MemoryRecords
 from preheat.adapters.memory_store import MemoryWarmStore
 from preheat.answer import AnswerRequest, answer
 from preheat.policy import PrefillPolicy
-from preheat.ports import Delta, Limits, NewTurn, Ports
+from preheat.ports import Delta, Limits, NewTurn, Ports, TokenCounter
 from preheat.prefill import NewMessage, Sampling
 from preheat.register_agent import register_agent
 from preheat.report import AnswerReport
@@ -35,6 +36,7 @@ class World:
     records: MemoryRecords = field(default_factory=MemoryRecords)
     store: MemoryWarmStore = field(default_factory=MemoryWarmStore)
     endpoint: MemoryEndpoint = field(default_factory=MemoryEndpoint)
+    counter: TokenCounter = field(default_factory=CeilingCounter)
     bus: MemoryBus = field(default_factory=MemoryBus)
     clock: ManualClock = field(default_factory=ManualClock)
     prefill: bool = True
@@ -46,6 +48,7 @@ class World:
             records=self.records,
             store=self.store,
             endpoint=self.endpoint,
+            counter=self.counter,
             bus=self.bus,
             clock=self.clock,
             executor=self.executor,
@@ -102,7 +105,7 @@ class World:
         for item in answer(request, self.ports):
             if isinstance(item, Delta):
                 said.append(item.text)
-            else:
+            elif isinstance(item, AnswerReport):
                 report = item
         assert report is not None
         return "".join(said), report

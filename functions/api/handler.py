@@ -1,4 +1,4 @@
-"""The JSON API: agents, preferences, turns, sessions. Errors are problem+json.
+"""The JSON API: agents, users, preferences, turns, sessions. Errors are problem+json.
 
 API Gateway hands path parameters over percent-encoded; the routes decode them. No id may hold a `%`, so this is safe.
 """
@@ -10,13 +10,13 @@ from aws_lambda_powertools.event_handler import APIGatewayRestResolver, Response
 from aws_lambda_powertools.event_handler.exceptions import NotFoundError as RouteNotFoundError
 from aws_lambda_powertools.utilities.typing import LambdaContext
 
-from functions.api import agents, preferences, sessions, turns
+from functions.api import agents, preferences, sessions, turns, users
 from preheat.adapters.http import PROBLEM_JSON, problem
 from preheat.adapters.observability import logger
 from preheat.errors import NotFoundError, PreheatError
 
 app = APIGatewayRestResolver(serializer=lambda body: json.dumps(body, ensure_ascii=False, separators=(",", ":")))
-for part in (agents, preferences, sessions, turns):
+for part in (agents, preferences, sessions, turns, users):
     app.include_router(part.router, prefix="/v1")
 
 

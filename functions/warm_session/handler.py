@@ -17,6 +17,7 @@ def handler(event: dict[str, Any], context: LambdaContext) -> PartialItemFailure
     runtime = get_runtime()
 
     def handle(body: str) -> None:
-        record_warm_up(warm_session(read_session_started(body).scope(), runtime.ports))
+        started = read_session_started(body)
+        record_warm_up(warm_session(started.scope(), runtime.ports, asked_at=started.time))
 
     return process(event, handle=handle, dead_letters=runtime.dead_letters)

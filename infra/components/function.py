@@ -92,6 +92,8 @@ class PreheatFunction(Construct):
         around.tables.grant_read(role)
         for table in spec.writes:
             around.tables.grant_write(role, table)
+        for table in spec.clears:
+            around.tables.grant_clear(role, table)
         if spec.publishes:
             around.bus.grant_put_events_to(role)
         if spec.invokes_model:

@@ -19,6 +19,7 @@ _WRITE_ACTIONS = (
     "dynamodb:BatchWriteItem",
     "dynamodb:ConditionCheckItem",
 )
+_CLEAR_ACTIONS = ("dynamodb:DeleteItem", "dynamodb:BatchWriteItem")
 
 
 class Tables(Construct):
@@ -41,6 +42,10 @@ class Tables(Construct):
     def grant_write(self, grantee: iam.IGrantable, table_name: str) -> None:
         """Let `grantee` change one table, named as in the topology."""
         self.by_name[table_name].grant(grantee, *_WRITE_ACTIONS)
+
+    def grant_clear(self, grantee: iam.IGrantable, table_name: str) -> None:
+        """Let `grantee` remove from one table, named as in the topology; batches know no finer right."""
+        self.by_name[table_name].grant(grantee, *_CLEAR_ACTIONS)
 
     def _table(self, table: topology.Table) -> dynamodb.TableV2:
         kept = table.durable and self._config.stage == "prod"

@@ -19,6 +19,7 @@ from moto.moto_server.werkzeug_app import DomainDispatcherApplication, MotoReque
 from werkzeug.serving import make_server
 
 from infra.local.addresses import REGION
+from infra.local.moto_queries import use_partitions
 from infra.local.moto_transactions import use_touched_rows
 from infra.local.ports import HOST
 from infra.local.resources import create_resources
@@ -53,6 +54,7 @@ def main() -> None:
 
     logging.getLogger("werkzeug").setLevel(logging.ERROR)  # one line per call otherwise
     use_touched_rows()
+    use_partitions()
     app = OneAtATime(DomainDispatcherApplication(create_backend_app))
     server = make_server(HOST, options.port, app, threaded=True, request_handler=MotoRequestHandler)
     serving = threading.Thread(target=server.serve_forever, daemon=True)

@@ -3,6 +3,7 @@
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
 from infra.local.addresses import ACCESS_KEY, REGION, Addresses
 from infra.local.ports import HOST
@@ -25,10 +26,12 @@ class HandlerSettings:
     Attributes:
         model_id: The model's name in every stamp.
         overrides: Variables that win over those of the stack, such as `PREHEAT_PREFILL`.
+        tokenizer: The model's `tokenizer.json`; None: tokens are counted by the careful ceiling.
     """
 
     model_id: str
     overrides: Mapping[str, str]
+    tokenizer: Path | None = None
 
 
 def handler_environment(addresses: Addresses, settings: HandlerSettings) -> dict[str, str]:
@@ -49,6 +52,8 @@ def handler_environment(addresses: Addresses, settings: HandlerSettings) -> dict
         names.ENV_CACHE_URL: addresses.cache_url,
         names.ENV_ENDPOINT_NAME: ENDPOINT_NAME,
         names.ENV_MODEL_ID: settings.model_id,
+        # Empty counts as absent; said all the same, so that the parent's does not come through.
+        names.ENV_TOKENIZER_FILE: str(settings.tokenizer.absolute()) if settings.tokenizer else "",
         "POWERTOOLS_SERVICE_NAME": "preheat",
         "POWERTOOLS_METRICS_NAMESPACE": names.METRIC_NAMESPACE,
         "POWERTOOLS_LOG_LEVEL": "INFO",

@@ -13,12 +13,17 @@ def part_notes(options: StackOptions, *, cache_version: str) -> Mapping[str, str
         GATEWAY: "HTTP API; stands in for API Gateway and runs api and chat",
         AWS: f"moto {version('moto')}; stands in for DynamoDB, EventBridge, SQS; its TTL deletes nothing",
         CACHE: f"Valkey {cache_version}, real, one node, nothing kept on disk",
-        MODEL: f"{_model(options)}; stands in for SageMaker's runtime",
+        MODEL: f"{_model(options)}; stands in for SageMaker's runtime{_counted(options)}",
     }
     for function in FUNCTIONS:
         if function.queue is not None:
             notes[function.folder] = f"runs {function.folder} on {function.queue}"
     return notes
+
+
+def _counted(options: StackOptions) -> str:
+    by_ceiling = options.tokenizer is None and not options.shipped_model
+    return "; without its tokenizer, tokens are counted by a careful ceiling" if by_ceiling else ""
 
 
 def _model(options: StackOptions) -> str:

@@ -16,6 +16,7 @@ from infra.local.environment import (
 )
 from infra.local.ports import HOST
 from infra.local.probes import Probe, file_probe, http_probe, valkey_probe
+from infra.local.processes import PartFailedError
 from infra.topology import FUNCTIONS
 
 AWS = "aws"
@@ -37,6 +38,7 @@ class StackOptions:
         model: Own GGUF file for the model server.
         endpoint: Base URL of an OpenAI-compatible server that the model server passes requests on to.
         model_id: The model's name in every stamp.
+        tokenizer: The `tokenizer.json` of another model than the shipped one, which has its own.
         model_command: Another command in place of the model server; `{port}` in an argument becomes its port, where
             `GET /ping` must answer 200.
         functions: Package that holds the functions: `<functions>.<folder>.handler`.
@@ -51,12 +53,18 @@ class StackOptions:
     model: Path | None = None
     endpoint: str | None = None
     model_id: str = DEFAULT_MODEL_ID
+    tokenizer: Path | None = None
     model_command: tuple[str, ...] | None = None
     functions: str = "functions"
     environment: Mapping[str, str] = field(default_factory=dict)
     retry_s: int = 2
     workers: int = 1
     start_timeout_s: float = 120.0
+
+    @property
+    def shipped_model(self) -> bool:
+        """Whether the model served is the one that comes along."""
+        return self.model is None and self.endpoint is None and self.model_command is None
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,13 +89,23 @@ class Blueprint:
     @property
     def handler_environment(self) -> dict[str, str]:
         """What every handler gets."""
-        settings = HandlerSettings(model_id=self.options.model_id, overrides=self.options.environment)
+        options = self.options
+        settings = HandlerSettings(options.model_id, overrides=options.environment, tokenizer=self.tokenizer)
         return handler_environment(self.addresses, settings)
+
+    @property
+    def tokenizer(self) -> Path | None:
+        """The file by which the handlers count tokens; None: nobody has one, so they count by the careful ceiling."""
+        options = self.options
+        if options.tokenizer is None and options.shipped_model:
+            return options.state_dir / "tokenizer.json"
+        return options.tokenizer
 
     def parts(self) -> Iterator[Part]:
         """Yield the parts, those that take longest to start first. Each is worked out only when it is asked for."""
         yield self._aws()
         yield self._model()
+        self._write_tokenizer()
         yield self._gateway()
         yield from self._workers()
         yield self._cache()
@@ -125,6 +143,24 @@ class Blueprint:
             environment=self._environment({}),
             ready=http_probe(port, "/ping"),
         )
+
+    def _write_tokenizer(self) -> None:
+        """Write the shipped model's tokenizer, if it is that one by which the handlers count.
+
+        Raises:
+            PartFailedError: the model is not there.
+        """
+        if self.options.tokenizer is not None or self.tokenizer is None:
+            return
+        # Imported here, and written now: that takes half a second in which the first parts start already.
+        from infra.local.model.errors import StartError  # noqa: PLC0415
+        from infra.local.model.gguf import installed_gguf  # noqa: PLC0415
+        from infra.local.model.gguf_tokenizer import write_tokenizer  # noqa: PLC0415
+
+        try:
+            write_tokenizer(installed_gguf(), self.tokenizer)
+        except StartError as error:
+            raise PartFailedError(MODEL, reason=f"has no tokenizer: {error}", log_tail="") from error
 
     def _gateway(self) -> Part:
         port = self.addresses.gateway

@@ -67,11 +67,17 @@ def test_musts__a_short_prefix_is_not_held_to_ratios() -> None:
     assert not any("ratio" in name or "cold / warm" in name for name in names)
 
 
-def test_medians__ratios_are_those_of_the_medians() -> None:
-    pairs = (PAIR, replace(PAIR, cold_ms=14_000.0, warm_ms=900.0), replace(PAIR, cold_ms=12_000.0, warm_ms=240.0))
+def test_medians__a_ratio_is_the_median_of_the_pairs_ratios() -> None:
+    pairs = (PAIR, replace(PAIR, cold_ms=14_000.0, warm_ms=700.0), replace(PAIR, cold_ms=12_000.0, warm_ms=240.0))
     one = replace(RESULT, pairs=pairs).medians[2048]
-    assert (one.cold_ms, one.warm_ms, one.ratio, one.engine_ratio) == (12_000.0, 240.0, 50.0, 49.5)
-    assert one.of_engine_ratio == pytest.approx(1.0101, abs=1e-4)
+    assert (one.cold_ms, one.warm_ms, one.engine_ratio) == (12_000.0, 240.0, 49.5)
+    assert one.ratio == pytest.approx(10_000 / 220)
+    assert one.of_engine_ratio == pytest.approx(10_000 / 220 / 49.5)
+
+
+def test_medians__a_slow_minute_of_the_machine_cancels() -> None:
+    slow = replace(PAIR, cold_ms=20_000.0, warm_ms=440.0, engine_cold_ms=19_800.0, engine_warm_ms=400.0)
+    assert slow.of_engine_ratio == pytest.approx(PAIR.of_engine_ratio)
 
 
 def test_as_json__has_the_fields_that_are_promised() -> None:

@@ -16,7 +16,7 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
-from infra.local.demo.demonstration import new_seed, size_all, stage_on
+from infra.local.demo.demonstration import new_seed, size_all, stage_on, text_count_of
 from infra.local.demo.engine import Engine
 from infra.local.demo.pairs import Side, rehearse, run_pair
 from infra.local.demo.progress import Narrator
@@ -67,10 +67,10 @@ def run(sizes: list[int], pairs: int, *, requests: int, seed: str, narrator: Nar
     narrator.begin("starting the stack")
     data = sample_tenant(load_sample())
     with start_stack(StackOptions(state_dir=_STATE_DIR)) as stack, Engine(stack.urls["model"]) as engine:
-        view, stage = engine.view(), stage_on(stack, seed=seed)
+        view, stage, text_count = engine.view(), stage_on(stack, seed=seed), text_count_of(stack)
         narrator.expect(len(sizes) * pairs + 3)
         narrator.done(f"the stack is up after {narrator.elapsed_s:.1f} s; {view.model} answers; seed {seed}")
-        sized, _ = size_all(data, sizes, count_tokens=engine.count, narrator=narrator)
+        sized, _ = size_all(data, sizes, count_tokens=engine.count, text_count=text_count, narrator=narrator)
         narrator.begin("a rehearsal, not measured")
         rehearse(stage, sized[0], tell=narrator.tell)
         with DirectEngine(view) as direct:
@@ -80,7 +80,7 @@ def run(sizes: list[int], pairs: int, *, requests: int, seed: str, narrator: Nar
                 for number in range(pairs)
             ]
         narrator.begin("our own part")
-        small = Sizer(data, count=engine.count, exchanges=0).fit(_OWN_PART_TOKENS)
+        small = Sizer(data, count=engine.count, text_count=text_count, exchanges=0).fit(_OWN_PART_TOKENS)
         own = measure_own_part(stage, small, aws_url=stack.urls["aws"], tell=narrator.tell, requests=requests)
         narrator.done(f"our own part: {own.own.p50_ms:.1f} ms, {own.own.p99_ms:.1f} ms at p99")
     return TtftResult(

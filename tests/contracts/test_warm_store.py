@@ -64,9 +64,12 @@ def restless() -> Iterator[None]:
     sys.setswitchinterval(usual)
 
 
+def _scope(tenant: TenantId, *, user: str = "ada", session: str = "s1") -> Scope:
+    return Scope(tenant, UserId(user), AgentId("agent"), SessionId(session))
+
+
 def _key(tenant: TenantId, *, user: str = "ada", session: str = "s1", model: str = "m") -> WarmKey:
-    scope = Scope(tenant, UserId(user), AgentId("agent"), SessionId(session))
-    return keys.bundle_key(scope, model=model, renderer="r1")
+    return keys.bundle_key(_scope(tenant, user=user, session=session), model=model, renderer="r1")
 
 
 def _dice(seed: int) -> random.Random:
@@ -270,6 +273,47 @@ def test_put__unicode_in_keys_and_bodies(tier: Tier, tenant: TenantId) -> None:
     for entry in entries.values():
         assert tier.store.put(entry, now=NOW)
     assert tier.store.get_many(list(entries), now=NOW) == entries
+
+
+def test_erase_user__removes_all_of_the_user_and_nothing_else(tier: Tier, tenant: TenantId) -> None:
+    mine = [_key(tenant, session=f"s{n}", model=model) for n in range(20) for model in ("m", "模型 🙂")]
+    names = ("ada2", "ad", "Ada", "bob")
+    others = [_key(tenant, user=name) for name in names] + [_key(TenantId(f"{tenant}0")), _key(TenantId("a"))]
+    for one in (*mine, *others):
+        tier.store.put(_entry(one), now=NOW)
+    claim = keys.claim_key(_scope(tenant), model="m", renderer="r1", stamp="a1.c1.f0.p0.h0")
+    tier.store.add(_entry(claim, body=b""), now=NOW)
+
+    erased = tier.store.erase_user(tenant, UserId("ada"))
+
+    assert set().union(*erased.values()) == {*mine, claim}
+    assert tier.store.get_many([*mine, claim, *others], now=NOW).keys() == set(others)
+
+
+def test_erase_user__twice_or_of_nobody_is_no_error(tier: Tier, tenant: TenantId, key: WarmKey) -> None:
+    tier.store.put(_entry(key), now=NOW)
+    tier.store.erase_user(tenant, UserId("ada"))
+
+    assert not any(tier.store.erase_user(tenant, UserId("ada")).values())
+    assert not any(tier.store.erase_user(tenant, UserId("nobody")).values())
+
+
+def test_erase_user__what_is_stored_again_is_found_again(tier: Tier, tenant: TenantId, key: WarmKey) -> None:
+    for order in (9, 1):
+        assert tier.store.put(_entry(key, order=order), now=NOW)
+        assert set().union(*tier.store.erase_user(tenant, UserId("ada")).values()) == {key}
+    assert tier.store.get_many([key], now=NOW) == {}
+
+
+def test_erase_user__finds_what_was_overwritten_deleted_or_harmed(tier: Tier, tenant: TenantId) -> None:
+    kept, harmed, deleted = (_key(tenant, session=name) for name in ("kept", "harmed", "deleted"))
+    for one in (kept, harmed, deleted):
+        tier.store.put(_entry(one), now=NOW)
+    tier.store.put(_entry(kept, order=2, ttl_s=5.0), now=NOW)
+    tier.overwrite(harmed, b"rubbish")
+    tier.store.delete([deleted])
+
+    assert set().union(*tier.store.erase_user(tenant, UserId("ada")).values()) == {kept, harmed}
 
 
 def test_faults__none_while_every_tier_serves(tier: Tier, key: WarmKey) -> None:

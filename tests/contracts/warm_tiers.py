@@ -18,7 +18,7 @@ from preheat.adapters.system_clock import SystemClock
 from preheat.adapters.tiered_store import TieredWarmStore
 from preheat.adapters.valkey_store import ValkeyWarmStore
 from preheat.errors import PreheatError
-from preheat.keys import WarmKey
+from preheat.keys import WarmKey, owner_of
 from preheat.ports import WarmStore
 from tests.servers import RunningValkey
 
@@ -122,7 +122,7 @@ def dynamodb_tier() -> Iterator[Tier]:
         def overwrite(key: WarmKey, sealed: bytes) -> None:
             client.update_item(
                 TableName=WARM.name,
-                Key={WARM.partition_key: {"S": key}, WARM.sort_key: {"S": "-"}},
+                Key={WARM.partition_key: {"S": owner_of(key)}, WARM.sort_key: {"S": key}},
                 UpdateExpression="SET sealed = :sealed",
                 ExpressionAttributeValues={":sealed": {"B": sealed}},
             )

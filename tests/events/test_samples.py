@@ -14,7 +14,18 @@ from infra.topology import FUNCTIONS, QUEUES, ROUTES, RULES, Function, Rule
 from preheat import names
 from preheat.adapters.http import principal
 from preheat.events import read_preference_changed, read_session_started
-from preheat.requests import AgentCall, ChatCall, PreferenceCall, SessionCall, TurnsCall, parse
+from preheat.requests import (
+    AgentCall,
+    ChatCall,
+    ObservationCall,
+    PreferenceCall,
+    PreferencesCall,
+    SessionCall,
+    TurnsCall,
+    TurnsQuery,
+    parse,
+    parse_value,
+)
 
 EVENTS = Path(__file__).parents[2] / "events"
 SCHEMAS = {name.removesuffix(".json"): json.loads(text) for name, text in build_schemas().items()}
@@ -23,7 +34,9 @@ READERS = {names.WARM_SESSION: read_session_started, names.REFRESH_PREFERENCES: 
 DETAILS = {names.SESSION_STARTED: "session_started", names.PREFERENCE_CHANGED: "preference_changed"}
 BODIES: dict[tuple[str, str], tuple[type[BaseModel], str]] = {
     ("PUT", "/v1/agents/{agent}"): (AgentCall, "agent"),
+    ("PUT", "/v1/users/{user}/preferences"): (PreferencesCall, "preferences"),
     ("PUT", "/v1/users/{user}/preferences/{key}"): (PreferenceCall, "preference"),
+    ("POST", "/v1/users/{user}/preferences/{key}/observations"): (ObservationCall, "observation"),
     ("POST", "/v1/users/{user}/turns"): (TurnsCall, "turns"),
     ("POST", "/v1/users/{user}/sessions"): (SessionCall, "session"),
 }
@@ -69,10 +82,11 @@ def test_samples__a_bus_entry_is_one_that_the_rule_takes(rule: Rule) -> None:
         if entry["Source"] == rule.source and entry["DetailType"] in rule.detail_types
     ]
 
-    assert len(taken) == 1
-    assert taken[0].keys() == {"EventBusName", "Source", "DetailType", "Detail"}
-    assert taken[0]["EventBusName"] == names.BUS
-    validate(json.loads(taken[0]["Detail"]), SCHEMAS[DETAILS[taken[0]["DetailType"]]])
+    assert taken
+    for entry in taken:
+        assert entry.keys() == {"EventBusName", "Source", "DetailType", "Detail"}
+        assert entry["EventBusName"] == names.BUS
+        validate(json.loads(entry["Detail"]), SCHEMAS[DETAILS[entry["DetailType"]]])
     assert rule.queue in {queue.name for queue in QUEUES}
 
 
@@ -105,6 +119,15 @@ def test_samples__an_api_calls_body_passes_the_door_and_its_schema(name: str) ->
     model, schema = shape
     assert parse(model, event["body"])
     validate(json.loads(event["body"]), SCHEMAS[schema])
+
+
+def test_samples__the_query_of_the_turn_log_passes_the_door() -> None:
+    event = sample("api_get_turns.json")
+
+    assert parse_value(TurnsQuery, event["queryStringParameters"]).limit == 100
+    assert event["multiValueQueryStringParameters"] == {
+        key: [value] for key, value in event["queryStringParameters"].items()
+    }
 
 
 def test_samples__the_chat_body_passes_the_door_and_its_schema() -> None:

@@ -33,9 +33,16 @@ def event(
 
 
 def call(
-    method: str, path: str, claims: dict[str, str] | None, *, body: object = None, raw: str | None = None
+    method: str,
+    path: str,
+    claims: dict[str, str] | None,
+    *,
+    body: object = None,
+    raw: str | None = None,
+    query: dict[str, str] | None = None,
 ) -> tuple[int, dict[str, Any]]:
-    response = handler(event(method, path, claims, body=body, raw=raw), LambdaContext())
+    request = event(method, path, claims, body=body, raw=raw) | {"queryStringParameters": query}
+    response = handler(request, LambdaContext())
     return response["statusCode"], json.loads(response["body"])
 
 
@@ -61,12 +68,92 @@ def test_api__preferences_are_set_listed_and_deleted(deployed: Deployed, claims:
     assert [(one["key"], one["value"]) for one in listed["preferences"]] == [("cities", ["Köln", "東京"])]
 
 
+def test_api__whole_set_is_replaced_and_shows_all_that_is_kept(deployed: Deployed, claims: dict[str, str]) -> None:
+    base = f"/v1/users/{USER}/preferences"
+    call("PUT", f"{base}/old", claims, body={"value": 1})
+    choice = {"key": "seat", "value": "aisle", "type": "choice", "options": ["aisle", "window"], "source": "imported"}
+    own = {"key": "seat", "value": "middle", "agent": AGENT}
+
+    answered = call("PUT", base, claims, body={"preferences": [own, choice]})
+    listed = call("GET", base, claims)[1]
+
+    assert answered == (200, {"count": 2, "pref_ver": 2})
+    assert listed["pref_ver"] == 2
+    kept = {"version": 2, "updated_at": listed["preferences"][0]["updated_at"], "drift": None}
+    assert listed["preferences"] == [
+        {**choice, "agent": None, **kept},
+        {**own, "type": "text", "options": [], "source": "stated", **kept},
+    ]
+
+
+def test_api__an_agents_own_preference_is_deleted_by_its_name(deployed: Deployed, claims: dict[str, str]) -> None:
+    base = f"/v1/users/{USER}/preferences"
+    for agent in (None, AGENT):
+        call("PUT", f"{base}/seat", claims, body={"value": "aisle", "agent": agent})
+    request = event("DELETE", f"{base}/seat", claims)
+    request["queryStringParameters"] = {"agent": AGENT}
+
+    response = handler(request, LambdaContext())
+
+    assert json.loads(response["body"]) == {"key": "seat", "agent": AGENT, "pref_ver": 3}
+    assert [one["agent"] for one in call("GET", base, claims)[1]["preferences"]] == [None]
+
+
+def test_api__behaviour_against_a_preference_is_flagged_and_cleared_by_a_set(
+    deployed: Deployed, claims: dict[str, str]
+) -> None:
+    base = f"/v1/users/{USER}/preferences"
+    call("PUT", f"{base}/seat", claims, body={"value": "aisle"})
+
+    seen = [call("POST", f"{base}/seat/observations", claims, body={"value": "window"}) for _ in range(5)]
+    flagged = call("GET", base, claims)[1]["preferences"][0]
+    call("PUT", f"{base}/seat", claims, body={"value": "aisle"})
+
+    assert [(status, one["drift"]) for status, one in seen] == [(200, None)] * 4 + [(200, flagged["drift"])]
+    assert (flagged["value"], flagged["drift"]) == ("aisle", {"value": "window", "count": 5})
+    assert call("GET", base, claims)[1]["preferences"][0]["drift"] is None
+    assert call("POST", f"{base}/none/observations", claims, body={"value": "x"})[0] == 404
+
+
 def test_api__turns_are_appended_once(deployed: Deployed, claims: dict[str, str]) -> None:
     turns = {"session": "old", "turns": [{"id": "t1", "role": "user", "content": "hello"}]}
 
     answers = [call("POST", f"/v1/users/{USER}/turns", claims, body=turns) for _ in range(2)]
 
     assert answers == [(200, {"hist_seq": 1}), (200, {"hist_seq": 1})]
+
+
+def test_api__turn_log_comes_by_parts_in_the_shape_it_was_appended_in(
+    deployed: Deployed, claims: dict[str, str]
+) -> None:
+    path = f"/v1/users/{USER}/turns"
+    called = {"id": "c1", "type": "function", "function": {"name": "crm/find", "arguments": "{}"}}
+    turns = [
+        {"id": "t1", "session": "s1", "role": "user", "content": "日本"},
+        {"id": "t2", "session": "s1", "role": "assistant", "content": "", "tool_calls": [called]},
+        {"id": "t3", "session": "s1", "role": "tool", "content": "none", "tool_call_id": "c1"},
+        {"id": "t4", "session": "s2", "role": "user", "content": "thanks"},
+    ]
+    call("POST", path, claims, body={"turns": turns})
+
+    first = call("GET", path, claims, query={"limit": "3"})
+    rest = call("GET", path, claims, query={"after": "3"})
+    of_one = call("GET", path, claims, query={"session": "s1", "limit": "200"})
+
+    numbered = [{"seq": seq, **turn} for seq, turn in enumerate(turns, start=1)]
+    assert first == (200, {"turns": numbered[:3], "next_after": 3})
+    assert rest == (200, {"turns": numbered[3:], "next_after": None})
+    assert of_one == (200, {"turns": numbered[:3], "next_after": None})
+
+
+@pytest.mark.parametrize("query", [{"after": "x"}, {"limit": "201"}, {"session": "a b"}, {"cursor": "1"}])
+def test_api__bad_query_of_the_turn_log_names_its_field(
+    deployed: Deployed, claims: dict[str, str], query: dict[str, str]
+) -> None:
+    status, refused = call("GET", f"/v1/users/{USER}/turns", claims, query=query)
+
+    assert (status, refused["code"]) == (400, "invalid_input")
+    assert refused["field"] == next(iter(query))
 
 
 def test_api__session_starts_with_202_and_its_event_is_on_the_queue(deployed: Deployed, claims: dict[str, str]) -> None:
@@ -88,6 +175,10 @@ def test_api__session_starts_with_202_and_its_event_is_on_the_queue(deployed: De
         ("PUT", "/v1/agents/travel", {**AGENT_CALL, "tools": [{"name": ""}]}, 400, "tools[0].name"),
         ("PUT", "/v1/agents/travel", {**AGENT_CALL, "budgets": {"max_tokens": 0}}, 400, "budgets.max_tokens"),
         ("PUT", "/v1/users/ada/preferences/seat", {"value": None}, 400, "value"),
+        ("PUT", "/v1/users/ada/preferences/se at", {"value": "aisle"}, 400, "key"),
+        ("PUT", "/v1/users/ada/preferences/seat", {"value": "aisle", "type": "choice"}, 400, "options"),
+        ("PUT", "/v1/users/ada/preferences", {"preferences": [{"key": "k", "value": 1}] * 2}, 400, "preferences.1.key"),
+        ("POST", "/v1/users/ada/preferences/seat/observations", {"value": []}, 400, "value"),
         ("POST", "/v1/users/ada/turns", {"turns": [{"id": "t1", "role": "king", "content": ""}]}, 400, "turns.0.role"),
         ("POST", "/v1/users/ada/turns", {"turns": []}, 400, "turns"),
         ("POST", "/v1/users/ada/sessions", {"agent": "no#t"}, 400, "agent"),

@@ -39,7 +39,8 @@ def test_queues__keep_what_was_given_up_longer_than_what_waits() -> None:
 def test_functions__each_has_its_handler_and_writes_known_tables() -> None:
     for function in topology.FUNCTIONS:
         assert (ROOT / "functions" / function.folder / "handler.py").is_file()
-        assert set(function.writes) <= {table.name for table in topology.TABLES}
+        assert {*function.writes, *function.clears} <= {table.name for table in topology.TABLES}
+        assert not set(function.writes) & set(function.clears)
 
 
 def test_functions__no_folder_is_left_out() -> None:

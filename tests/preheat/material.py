@@ -6,14 +6,15 @@ from dataclasses import dataclass, replace
 from hypothesis import settings
 from hypothesis import strategies as st
 
-from preheat import bundle as bundles
+from preheat import building, freezing
 from preheat.agent import Agent, AgentState, Profile
-from preheat.budget import Budgets
+from preheat.budget import Budgets, TextCount, count_tokens
 from preheat.bundle import Bundle
 from preheat.canonical import canonical_json
 from preheat.history import ToolCall, Turn
 from preheat.preferences import Preference, PreferenceValue
 from preheat.prefill import NewMessage, Sampling, answer_request, prefill_request
+from preheat.sections import Section, SectionName
 from preheat.session import AgentId, SessionId
 from preheat.stamp import Frozen, Stamp
 from preheat.tools import Tool
@@ -107,20 +108,36 @@ class Rows:
         )
 
 
-def freeze(rows: Rows) -> Frozen:
+def freeze(rows: Rows, *, count: TextCount = count_tokens) -> Frozen:
     """Choose what a session keeps, as its first builder does."""
-    return bundles.freeze(rows.agent, rows.stamp, current=rows.current, turns=rows.turns)
+    return freezing.freeze(rows.agent, rows.stamp, current=rows.current, turns=rows.turns, count=count)
 
 
-def assemble(rows: Rows, frozen: Frozen, *, session: SessionId = SESSION, now: float = NOW) -> Bundle:
+def assemble(
+    rows: Rows, frozen: Frozen, *, session: SessionId = SESSION, now: float = NOW, count: TextCount = count_tokens
+) -> Bundle:
     """Build a bundle of the rows for a session that was frozen before."""
     turns = [turn for turn in rows.turns if turn.seq >= frozen.first_seq]
-    return bundles.assemble(rows.agent, frozen, rows.stamp, session=session, current=rows.current, turns=turns, now=now)
+    return building.assemble(
+        rows.agent, frozen, rows.stamp, session=session, current=rows.current, turns=turns, count=count, now=now
+    )
 
 
-def build(rows: Rows, *, session: SessionId = SESSION, now: float = NOW) -> Bundle:
+def build(rows: Rows, *, session: SessionId = SESSION, now: float = NOW, count: TextCount = count_tokens) -> Bundle:
     """Freeze and assemble."""
-    return assemble(rows, freeze(rows), session=session, now=now)
+    return assemble(rows, freeze(rows, count=count), session=session, now=now, count=count)
+
+
+def section(bundle: Bundle, name: SectionName) -> Section:
+    """Return a section that must be there."""
+    found = bundle.section(name)
+    assert found is not None
+    return found
+
+
+def section_names(bundle: Bundle) -> list[str]:
+    """Return the names of the sections in their order."""
+    return [one.name for one in bundle.sections]
 
 
 def prefill_body(bundle: Bundle, *, salt: str = "salt") -> bytes:

@@ -6,16 +6,12 @@ from random import Random
 from hypothesis import given
 from hypothesis import strategies as st
 
-from preheat import bundle as bundles
-from preheat.bundle import (
-    Bundle,
-    with_appended,
-    with_corrections,
-    with_turns,
-)
+from preheat.budget import count_tokens
+from preheat.bundle import Bundle
 from preheat.history import Turn
 from preheat.preferences import Preference
 from preheat.prefill import prefix_messages, prefix_sha256
+from preheat.renewal import with_appended, with_corrections, with_turns
 from preheat.session import SessionId
 from preheat.stored import dump_bundle, load_bundle
 from preheat.tools import Tool
@@ -36,13 +32,10 @@ from tests.preheat.material import (
     numbered,
     preference_sets,
     prefill_body,
+    section,
     texts,
     user,
 )
-
-
-def section(bundle: Bundle, name: str) -> bundles.Section:
-    return next(one for one in bundle.sections if one.name == name)
 
 
 def bytes_of(bundle: Bundle) -> tuple[bytes, bytes]:
@@ -89,6 +82,7 @@ def test_warm_path_and_cold_path__give_the_same_bytes_at_equal_versions(
         after.stamp,
         session=SESSION,
         turns=window,
+        count=count_tokens,
         now=NOW + 9,
     )
     cold = assemble(after, found.frozen, now=NOW + 60)
@@ -111,9 +105,9 @@ def test_with_appended__gives_what_with_turns_gives_for_plain_exchanges(
         new = numbered([user(0, asked, session=SESSION), assistant(0, answered, session=SESSION)], after=len(log))
         log = (*log, *new)
         stamp = replace(rows.stamp, hist_seq=len(log))
-        grown = with_appended(grown, stamp, turns=new, now=NOW)
+        grown = with_appended(grown, stamp, turns=new, count=count_tokens, now=NOW)
     window = [turn for turn in log if turn.seq >= rebuilt.frozen.first_seq]
-    rebuilt = with_turns(rebuilt, grown.stamp, session=SESSION, turns=window, now=NOW)
+    rebuilt = with_turns(rebuilt, grown.stamp, session=SESSION, turns=window, count=count_tokens, now=NOW)
 
     assert grown == rebuilt
 
@@ -169,7 +163,7 @@ def test_build__two_users_share_the_agents_part_and_no_more(
     one: tuple[Preference, ...], other: tuple[Preference, ...]
 ) -> None:
     mine, theirs = (build(Rows(agent(), current)) for current in (one, other))
-    shared = [section(mine, name).content for name in ("core_tools", "instructions")]
+    shared = [section(mine, "core_tools").content, section(mine, "instructions").content]
 
     head = str(prefix_messages(mine)[0]["content"]).partition("# More tools")[0]
     assert all(content in head for content in shared)

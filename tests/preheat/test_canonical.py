@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from preheat.canonical import canonical_json, sha256_hex
+from preheat.canonical import canonical_json, quoted, sha256_hex
 from tests.preheat.material import texts
 
 _documents = st.recursive(
@@ -46,6 +46,19 @@ def test_canonical_json__sorts_keys_and_keeps_text_as_it_is() -> None:
 def test_canonical_json__number_that_json_cannot_say_is_refused(number: float) -> None:
     with pytest.raises(ValueError, match="JSON compliant"):
         canonical_json({"deep": [number]})
+
+
+@given(_documents)
+def test_quoted__is_the_same_document_on_one_line_without_a_tag(document: object) -> None:
+    shown = quoted(document)
+
+    assert json.loads(shown) == document
+    assert len(shown.splitlines()) == 1
+    assert "<" not in shown
+
+
+def test_quoted__escapes_what_some_readers_take_for_a_line_break_or_a_tag() -> None:
+    assert quoted("a\u2028b\x85c<d>é") == '"a\\u2028b\\u0085c\\u003cd>é"'
 
 
 def test_sha256_hex__is_of_the_utf8_bytes() -> None:

@@ -38,7 +38,9 @@ def test_errors__name_ends_in_error_and_says_why(kind: type[PreheatError]) -> No
 def test_errors__only_what_passes_by_itself_is_retryable() -> None:
     assert {kind.__name__ for kind in _TREE if kind.retryable} == {
         "ConflictError",
+        "EmbedderUnavailableError",
         "EndpointUnavailableError",
+        "EraseIncompleteError",
         "SourceUnavailableError",
         "StoreUnavailableError",
     }

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from preheat.budget import Budgets, count_message_tokens, count_tokens
-from preheat.history import Turn, exchanges, recent_window, trimmed, turn_tokens
+from preheat.history import Turn, exchanges, recent_window, shortened, trimmed, turn_tokens
 from preheat.prefill import prefix_messages
 from preheat.session import SessionId
 from tests.preheat.material import (
@@ -109,35 +109,39 @@ def test_exchanges__leave_out_what_an_engine_would_refuse(broken: list[Turn], le
 @few
 @given(logs(), st.integers(0, 400), st.integers(0, 20))
 def test_recent_window__keeps_to_its_tokens_and_turns(turns: tuple[Turn, ...], tokens: int, count: int) -> None:
-    start = recent_window(turns, max_tokens=tokens, max_turns=count, tool_output_tokens=40)
+    start = recent_window(turns, max_tokens=tokens, max_turns=count, tool_output_tokens=40, count=count_tokens)
     kept = _kept(tuple(turn for turn in turns if turn.seq >= start))
 
     assert len(kept) <= count
-    assert sum(turn_tokens(trimmed(turn, max_tokens=40)) for turn in kept) <= tokens
+    assert (
+        sum(turn_tokens(trimmed(turn, max_tokens=40, count=count_tokens), count=count_tokens) for turn in kept)
+        <= tokens
+    )
 
 
 @few
 @given(logs(), st.integers(0, 300), st.integers(0, 300))
 def test_recent_window__more_room_never_keeps_less(turns: tuple[Turn, ...], tokens: int, more: int) -> None:
-    small = recent_window(turns, max_tokens=tokens, max_turns=20, tool_output_tokens=40)
-    large = recent_window(turns, max_tokens=tokens + more, max_turns=20, tool_output_tokens=40)
+    small = recent_window(turns, max_tokens=tokens, max_turns=20, tool_output_tokens=40, count=count_tokens)
+    large = recent_window(turns, max_tokens=tokens + more, max_turns=20, tool_output_tokens=40, count=count_tokens)
 
     assert large <= small
 
 
 def test_recent_window__takes_the_newest_exchanges_whole() -> None:
     turns = numbered([user(0), assistant(0), user(0), caller(0, "a"), result(0, "a"), assistant(0)])
-    last = sum(turn_tokens(turn) for turn in turns[2:])
+    last = sum(turn_tokens(turn, count=count_tokens) for turn in turns[2:])
 
     starts = [
-        recent_window(turns, max_tokens=tokens, max_turns=10, tool_output_tokens=100) for tokens in (last - 1, last)
+        recent_window(turns, max_tokens=tokens, max_turns=10, tool_output_tokens=100, count=count_tokens)
+        for tokens in (last - 1, last)
     ]
 
     assert starts == [7, 3]
 
 
 def test_recent_window__of_an_empty_log_begins_at_the_first_turn_to_come() -> None:
-    assert recent_window([], max_tokens=100, max_turns=10, tool_output_tokens=40) == 1
+    assert recent_window([], max_tokens=100, max_turns=10, tool_output_tokens=40, count=count_tokens) == 1
 
 
 @few
@@ -158,8 +162,8 @@ def test_trimmed__one_huge_tool_output_keeps_head_and_tail_and_the_others_stay()
     huge = "".join(f"row {n} of the table; " for n in range(90_000))
     turns = numbered([user(0), assistant(0), user(0), caller(0, "a"), result(0, "a", huge), assistant(0)])
 
-    start = recent_window(turns, max_tokens=400, max_turns=10, tool_output_tokens=120)
-    cut = trimmed(turns[4], max_tokens=120)
+    start = recent_window(turns, max_tokens=400, max_turns=10, tool_output_tokens=120, count=count_tokens)
+    cut = trimmed(turns[4], max_tokens=120, count=count_tokens)
 
     assert len(huge) > 1_900_000
     assert start == 1
@@ -173,7 +177,7 @@ def test_trimmed__one_huge_tool_output_keeps_head_and_tail_and_the_others_stay()
 def test_trimmed__fits_and_says_how_much_it_left_out(content: str, tokens: int) -> None:
     turn = result(1, "a", content)
 
-    cut = trimmed(turn, max_tokens=tokens)
+    cut = trimmed(turn, max_tokens=tokens, count=count_tokens)
 
     assert count_tokens(cut.content) <= tokens
     if count_tokens(content) <= tokens:
@@ -187,7 +191,7 @@ def test_trimmed__fits_and_says_how_much_it_left_out(content: str, tokens: int) 
 @given(texts)
 def test_trimmed__touches_only_tool_outputs(content: str) -> None:
     for turn in (user(1, content * 50), assistant(1, content * 50)):
-        assert trimmed(turn, max_tokens=1) is turn
+        assert trimmed(turn, max_tokens=1, count=count_tokens) is turn
 
 
 def test_turn_tokens__are_no_fewer_than_the_rendered_messages_take() -> None:
@@ -205,7 +209,9 @@ def test_turn_tokens__are_no_fewer_than_the_rendered_messages_take() -> None:
     messages = prefix_messages(build(Rows(agent(), turns=turns)))[1:]
 
     for turn, message in zip(turns, messages, strict=True):
-        assert turn_tokens(turn) >= count_message_tokens(str(message["content"]))
+        assert turn_tokens(turn, count=count_tokens) >= count_message_tokens(
+            str(message["content"]), count=count_tokens
+        )
 
 
 @few
@@ -217,3 +223,16 @@ def test_exchanges__only_grow_at_the_end_when_whole_exchanges_are_added(
     before = _kept(turns)
 
     assert _kept((*turns, *more))[: len(before)] == before
+
+
+@pytest.mark.parametrize("tokens", [30, 100, 400])
+def test_shortened__keeps_head_and_tail_within_its_tokens(tokens: int) -> None:
+    cut = shortened("the beginning " + "and so on " * 2_000 + "the end", max_tokens=tokens, count=count_tokens)
+
+    assert cut.startswith("the beg")
+    assert cut.endswith("end")
+    assert count_tokens(cut) <= tokens
+
+
+def test_shortened__a_text_that_fits_stays_as_it_is() -> None:
+    assert shortened("a few words", max_tokens=10, count=count_tokens) == "a few words"

@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from preheat import keys
+from preheat.keys import WarmKey
 from preheat.session import AgentId, Scope, SessionId, TenantId, UserId
 
 # Short ids that begin and end like each other: what a careless join would take for the same.
@@ -45,6 +46,32 @@ def test_warm_keys__of_one_user_share_one_hash_tag(scope: Scope) -> None:
     tags = {key[key.index("{") : key.index("}") + 1] for key in _all_of(scope)[:3]}
 
     assert tags == {f"{{T#{scope.tenant}#U#{scope.user}}}"}
+
+
+@given(_scopes)
+def test_owner_of__a_users_warm_keys_is_their_partition(scope: Scope) -> None:
+    owners = {keys.owner_of(WarmKey(key)) for key in _all_of(scope)[:3]}
+
+    assert owners == {keys.user_partition(scope.tenant, scope.user)}
+    assert keys.index_key(*owners).count("{") == 1
+    assert keys.owner_of(WarmKey(keys.index_key(*owners))) in owners
+
+
+def test_owner_of__a_key_without_a_tag_is_itself() -> None:
+    assert keys.owner_of(WarmKey("plain")) == "plain"
+
+
+def test_row_kind__names_what_a_row_holds() -> None:
+    made = [
+        keys.PREFERENCES,
+        keys.turn_sort(1),
+        keys.turn_id_sort("x#y"),
+        keys.session_sort(SessionId("x")),
+        keys.frozen_sort(SessionId("x")),
+        "FACT#1",
+    ]
+
+    assert [keys.row_kind(key) for key in made] == ["preferences", "turns", "turn_ids", "sessions", "frozen", "fact"]
 
 
 def test_warm_keys__change_with_model_renderer_and_stamp() -> None:

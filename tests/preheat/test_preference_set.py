@@ -9,6 +9,7 @@ from preheat.preference_set import (
     TOMBSTONE_TTL_S,
     Mark,
     PreferenceSet,
+    Seen,
     says_the_same,
     with_observation,
     with_only,
@@ -122,26 +123,32 @@ def test_with_preference__change_made_here_keeps_the_count_of_the_other_source()
 
 
 @pytest.mark.parametrize(
-    ("mark", "seen", "newer"),
+    ("seen", "mark", "admitted"),
     [
-        (Mark(version=2), Mark(version=1), True),
-        (Mark(version=2), Mark(version=2), False),
-        (Mark(version=2, time=1.0), Mark(version=1, time=9.0), True),
-        (Mark(version=1, time=9.0), Mark(version=2, time=1.0), False),
-        (Mark(time=2.0), Mark(time=1.0), True),
-        (Mark(time=1.0), Mark(time=1.0), False),
-        (Mark(version=1, time=1.0), Mark(time=2.0), False),
-        (Mark(version=1), Mark(time=2.0), True),
-        (Mark(time=1.0), Mark(version=2), True),
-        (Mark(version=0), Mark(), True),
-        (Mark(time=0.0), Mark(), True),
+        (Seen(version=1), Mark(version=2), True),
+        (Seen(version=2), Mark(version=2), False),
+        (Seen(version=1, time=9.0), Mark(version=2, time=1.0), True),
+        (Seen(version=2, time=1.0), Mark(version=1, time=9.0), False),
+        (Seen(time=1.0), Mark(time=2.0), True),
+        (Seen(time=1.0), Mark(time=1.0), False),
+        (Seen(time=2.0), Mark(version=1, time=1.0), False),
+        (Seen(time=2.0), Mark(version=1), True),
+        (Seen(version=2), Mark(time=1.0), True),
+        (Seen(version=1, time=1.0, here_at=3.0), Mark(version=2, time=2.0), False),
+        (Seen(version=1, time=1.0, here_at=3.0), Mark(version=2, time=3.5), True),
+        (Seen(version=1, here_at=3.0), Mark(version=1, time=4.0), False),
+        (Seen(here_at=3.0), Mark(time=3.0), False),
+        (Seen(here_at=3.0), Mark(version=1), True),
+        (Seen(), Mark(version=0), True),
+        (Seen(), Mark(time=0.0), True),
+        (Seen(version=9, time=9.0, here_at=9.0), None, True),
     ],
     ids=str,
 )
-def test_is_newer_than__counts_decide_then_times_and_what_cannot_be_compared_is_taken(
-    mark: Mark, seen: Mark, *, newer: bool
+def test_admits__only_what_comes_after_changes_here_by_time_and_elsewhere_by_count_or_time(
+    seen: Seen, mark: Mark | None, *, admitted: bool
 ) -> None:
-    assert mark.is_newer_than(seen) is newer
+    assert seen.admits(mark) is admitted
 
 
 def test_without_preference__late_change_cannot_bring_it_back() -> None:
@@ -181,7 +188,7 @@ def test_without_preference__a_tombstone_tells_nothing_and_ends() -> None:
     assert "secret" not in repr(gone)
     ended = NOW + TOMBSTONE_TTL_S
     assert gone.seen(("secret_key", AgentId("secret-agent")), now=ended - 1).version == 5
-    assert gone.seen(("secret_key", AgentId("secret-agent")), now=ended) == Mark()
+    assert gone.seen(("secret_key", AgentId("secret-agent")), now=ended) == Seen()
     assert without_preference(gone, ("other", None), now=ended).tombstones[0].expires_at == ended + TOMBSTONE_TTL_S
 
 
@@ -317,9 +324,9 @@ def histories(draw: st.DrawFn) -> list[tuple[int, str, str | None]]:
     return [(number, key, value) for number, (key, value) in enumerate(done, start=1)]
 
 
-@given(st.data(), histories(), st.booleans())
+@given(data=st.data(), history=histories(), by_time=st.booleans())
 def test_changes_made_elsewhere__come_to_the_same_set_in_any_order_and_number(
-    data: st.DataObject, history: list[tuple[int, str, str | None]], by_time: bool
+    *, data: st.DataObject, history: list[tuple[int, str, str | None]], by_time: bool
 ) -> None:
     last = {key: value for _, key, value in history}
     repeats = data.draw(st.lists(st.sampled_from(history), max_size=8)) if history else []

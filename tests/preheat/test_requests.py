@@ -12,9 +12,12 @@ from preheat.requests import (
     MAX_BODY_BYTES,
     AgentCall,
     ChatCall,
+    ObservationCall,
     PreferenceCall,
+    PreferencesCall,
     SessionCall,
     TurnsCall,
+    TurnsQuery,
     parse,
     parse_value,
 )
@@ -60,6 +63,31 @@ def turns(**turn: object) -> dict[str, Any]:
         (SessionCall, {"agent": "desk", "warm": "perhaps"}, "warm"),
         (SessionCall, [], "body"),
         (PreferenceCall, {}, "value"),
+        (PreferenceCall, {"value": "hi", "type": "enum"}, "type"),
+        (PreferenceCall, {"value": "hi", "type": "number"}, "value"),
+        (PreferenceCall, {"value": True, "type": "number"}, "value"),
+        (PreferenceCall, {"value": ["hi"], "type": "text"}, "value"),
+        (PreferenceCall, {"value": "hi", "type": "choice"}, "options"),
+        (PreferenceCall, {"value": "hi", "options": ["hi"]}, "options"),
+        (PreferenceCall, {"value": "hi", "type": "text", "options": ["hi"]}, "options"),
+        (PreferenceCall, {"value": "hi", "type": "choice", "options": ["a"]}, "value"),
+        (PreferenceCall, {"value": ["a"], "type": "choice", "options": ["a"]}, "value"),
+        (PreferenceCall, {"value": "hi", "type": "choice", "options": ["a"] * 51}, "options"),
+        (PreferenceCall, {"value": "hi", "type": "choice", "options": [1]}, "options.0"),
+        (PreferenceCall, {"value": "hi", "source": "guessed"}, "source"),
+        (PreferenceCall, {"value": "hi", "agent": "a#b"}, "agent"),
+        (PreferencesCall, {}, "preferences"),
+        (
+            PreferencesCall,
+            {"preferences": [{"key": "k", "value": "v"}, {"key": "a b", "value": 1}]},
+            "preferences.1.key",
+        ),
+        (PreferencesCall, {"preferences": [{"key": "k", "value": None}]}, "preferences.0.value"),
+        (PreferencesCall, {"preferences": [{"key": "k", "value": "hi", "type": "list"}]}, "preferences.0.value"),
+        (PreferencesCall, {"preferences": [{"key": f"k{n}", "value": n} for n in range(101)]}, "preferences"),
+        (ObservationCall, {}, "value"),
+        (ObservationCall, {"value": {}}, "value"),
+        (ObservationCall, {"value": "hi", "agent": ""}, "agent"),
     ],
     ids=lambda value: str(value)[:80],
 )
@@ -115,6 +143,19 @@ def test_preference_call__other_values_are_refused_once_and_in_plain_words(value
     assert str(caught.value).startswith("must be text")
 
 
+@pytest.mark.parametrize(
+    ("value", "kind"),
+    [("aisle", "text"), (1, "number"), (1.5, "number"), (["a"], "list"), (False, "boolean"), ("aisle", "choice")],
+    ids=str,
+)
+def test_preference_call__takes_a_value_of_the_type_it_names(value: object, kind: str) -> None:
+    options = ["aisle", "window"] if kind == "choice" else []
+
+    call = parse(PreferenceCall, json.dumps({"value": value, "type": kind, "options": options}))
+
+    assert (call.type, call.options, call.source, call.agent) == (kind, tuple(options), "stated", None)
+
+
 def test_agent_call__without_budgets_has_the_defaults() -> None:
     call = parse(AgentCall, '{"instructions":"Help."}')
 
@@ -143,3 +184,30 @@ def test_parse_value__reads_a_decoded_value_by_the_same_rules() -> None:
         parse_value(SessionCall, {"agent": 7})
 
     assert caught.value.field == "agent"
+
+
+def test_turns_query__without_anything_is_the_first_fifty() -> None:
+    assert parse_value(TurnsQuery, {}) == TurnsQuery(after=0, limit=50, session=None)
+
+
+@pytest.mark.parametrize(
+    ("query", "field"),
+    [
+        ({"after": "-1"}, "after"),
+        ({"after": "x"}, "after"),
+        ({"after": ""}, "after"),
+        ({"after": "1e3"}, "after"),
+        ({"after": "1" * 30}, "after"),
+        ({"limit": "0"}, "limit"),
+        ({"limit": "201"}, "limit"),
+        ({"limit": "2.5"}, "limit"),
+        ({"session": "s 1"}, "session"),
+        ({"session": ""}, "session"),
+        ({"cursor": "1"}, "cursor"),
+    ],
+)
+def test_turns_query__bad_values_are_refused_by_name(query: dict[str, str], field: str) -> None:
+    with pytest.raises(InvalidInputError) as caught:
+        parse_value(TurnsQuery, query)
+
+    assert caught.value.field == field

@@ -55,6 +55,15 @@ def test_bundle__a_preference_keeps_its_kind(value: PreferenceValue) -> None:
     assert loaded.value == value
 
 
+def test_load_bundle__of_an_earlier_build_with_plain_preferences_is_read() -> None:
+    document = json.loads(zlib.decompress(dump_bundle(BUNDLE)))
+    for one in document["frozen"]["preferences"]:
+        for added in ("agent", "options", "source", "drift"):
+            del one[added]
+
+    assert load_bundle(zlib.compress(json.dumps(document).encode())) == BUNDLE
+
+
 def test_receipt__comes_back_equal() -> None:
     assert load_receipt(dump_receipt(RECEIPT)) == RECEIPT
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from preheat.history import Turn
-from preheat.tools import Tool, block, block_tokens, catalog_hash, select
+from preheat.tools import Tool, block, catalog_hash, select
 from tests.preheat.material import CATALOG, caller, catalogs, few, logs, numbered, result, tool, user
 
 MANY = tuple(tool(f"server{n % 7}/do_{n:03d}", f"does thing {n}") for n in range(245))
@@ -87,7 +87,6 @@ def test_block__servers_listed_in_any_order_give_the_same_bytes(catalog: tuple[T
 
     assert block(shuffled) == block(catalog)
     assert catalog_hash(shuffled) == catalog_hash(catalog)
-    assert block_tokens(shuffled) == block_tokens(catalog)
 
 
 def test_block__is_one_line_of_json_per_tool_in_the_form_that_engines_accept() -> None:

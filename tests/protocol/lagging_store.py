@@ -7,6 +7,7 @@ from typing import Final
 
 from preheat.keys import WarmKey
 from preheat.ports import Entry, WarmStore
+from preheat.session import TenantId, UserId
 
 _REMEMBERED: Final = 6
 # A read that finds nothing, however much is there.
@@ -66,6 +67,10 @@ class LaggingStore:
     def delete(self, keys: Sequence[WarmKey]) -> None:
         """Remove the entries."""
         self.inner.delete(keys)
+
+    def erase_user(self, tenant: TenantId, user: UserId) -> Mapping[str, frozenset[WarmKey]]:
+        """Remove all entries of a user; late reads may still return them."""
+        return self.inner.erase_user(tenant, user)
 
     def faults(self, *, now: float) -> tuple[str, ...]:
         """Return the tiers out of service."""

@@ -17,18 +17,19 @@ class Flight(Generic[Result]):
     """One use case at work in a thread of its own that only ever runs while the test waits for it.
 
     Attributes:
-        at: What it is about to call; empty before the first step and after the last.
+        made: The calls of ports that it has made, or is about to make.
         done: Whether it has ended.
+        crashed: Whether it was ended from outside.
         error: What ended it, unless it returned or crashed.
         returned: What it returned.
     """
 
     def __init__(self) -> None:
-        self.at = ""
+        self.made: list[str] = []
         self.done = False
         self.error: Exception | None = None
         self.returned: Result | None = None
-        self._crashes = False
+        self.crashed = False
         self._go = threading.Semaphore(0)
         self._stopped = threading.Semaphore(0)
 
@@ -45,15 +46,15 @@ class Flight(Generic[Result]):
 
     def crash(self) -> None:
         """End it before the call that it is about to make."""
-        self._crashes = True
+        self.crashed = True
         self.advance()
 
     def pause(self, call: str) -> None:
         """Stop, in the flight's own thread, until it is told to go on."""
-        self.at = call
+        self.made.append(call)
         self._stopped.release()
         self._go.acquire()
-        if self._crashes:
+        if self.crashed:
             raise _CrashError
 
     def _fly(self, work: Callable[[], Result]) -> None:
@@ -63,7 +64,6 @@ class Flight(Generic[Result]):
             pass
         except Exception as error:  # noqa: BLE001  # the test looks at it in its own thread
             self.error = error
-        self.at = ""
         self.done = True
         self._stopped.release()
 

@@ -32,6 +32,10 @@ def up(
     model_id: Annotated[
         str | None, typer.Option(help="The model's name in keys and stamps; by default that of the file or server.")
     ] = None,
+    tokenizer: Annotated[
+        Path | None,
+        typer.Option(help="The own model's tokenizer.json, by which tokens are counted; without it, by a ceiling."),
+    ] = None,
     retry_s: Annotated[int, typer.Option(min=0, max=900, help="Seconds until a failed record is tried again.")] = 2,
     workers: Annotated[int, typer.Option(min=1, help="Processes per function that reads a queue.")] = 1,
     state_dir: Annotated[Path, typer.Option(help="Folder for logs and for the stack's state.")] = DEFAULT_STATE_DIR,
@@ -44,11 +48,14 @@ def up(
         raise BadUseError(f"--model: there is no file {model}")
     if endpoint is not None and (urlsplit(endpoint).scheme not in {"http", "https"} or not urlsplit(endpoint).netloc):
         raise BadUseError(f"--endpoint: {endpoint} is no http or https URL")
+    if tokenizer is not None and not tokenizer.is_file():
+        raise BadUseError(f"--tokenizer: there is no file {tokenizer}")
     options = StackOptions(
         state_dir=state_dir,
         model=model,
         endpoint=endpoint,
         model_id=model_id or _name_model(model, endpoint),
+        tokenizer=tokenizer,
         retry_s=retry_s,
         workers=workers,
     )

@@ -31,7 +31,12 @@ from infra.local.demo.wording import count, duration, times
 from infra.local.parts import StackOptions
 from infra.local.sample.content import SAMPLE_USER
 from infra.local.stack import Stack, start_stack
+from preheat import budget
+from preheat.budget import TextCount
+from preheat.canonical import as_data
 from preheat.catalog import read_catalog
+from preheat.runtime import Runtime
+from preheat.settings import from_env
 
 _RUNTIME_URL = "AWS_ENDPOINT_URL_SAGEMAKER_RUNTIME"
 
@@ -88,7 +93,15 @@ def run_demo(options: DemoOptions, narrator: Narrator) -> DemoResult:
         narrator.expect(len(options.sizes) * options.pairs + 4)
         narrator.done(f"the stack is up after {narrator.elapsed_s:.1f} s; {view.model} answers")
 
-        sized, out_of_reach = size_all(options.data, options.sizes, count_tokens=engine.count, narrator=narrator)
+        sized, out_of_reach = size_all(
+            options.data,
+            options.sizes,
+            count_tokens=engine.count,
+            text_count=text_count_of(stack),
+            narrator=narrator,
+        )
+        if not engine.counts_exactly:
+            narrator.console.print("the engine does not count tokens; these are estimates", style="yellow")
         narrator.begin("a rehearsal, not measured")
         rehearse(stage, sized[0], tell=narrator.tell)
         pairs, checks = _run_pairs(stage, sized, options.pairs, relay=relay, narrator=narrator)
@@ -139,16 +152,27 @@ def stage_on(stack: Stack, *, seed: str) -> Stage:
     )
 
 
+def text_count_of(stack: Stack) -> TextCount:
+    """Return how the functions of a running stack count the tokens of a text that they send."""
+    counter = Runtime(from_env(stack.env)).counter
+    return lambda text: counter.count(as_data(text))
+
+
 def size_all(
-    data: TenantData, sizes: Iterable[int], *, count_tokens: CountTokens, narrator: Narrator
+    data: TenantData,
+    sizes: Iterable[int],
+    *,
+    count_tokens: CountTokens,
+    narrator: Narrator,
+    text_count: TextCount = budget.count_tokens,
 ) -> tuple[list[SizedTenant], list[UnreachableSizeError]]:
-    """Return the data cut to every size, smallest first, and the sizes that are out of its reach.
+    """Return the data cut to every size, smallest first, and the sizes that are out of its reach; see `Sizer`.
 
     Raises:
         UnreachableSizeError: all of them are.
     """
     narrator.begin("choosing how much to load")
-    sizer = Sizer(data, count=count_tokens)
+    sizer = Sizer(data, count=count_tokens, text_count=text_count)
     sized: list[SizedTenant] = []
     out_of_reach: list[UnreachableSizeError] = []
     for size in sorted(set(sizes)):

@@ -10,7 +10,7 @@ from html import escape
 from typing import Final
 
 from infra.local.demo.answers import Answer
-from infra.local.demo.pairs import Pair, summarise, typical
+from infra.local.demo.pairs import Pair, Side, summarise, typical
 from infra.local.demo.phases import segments
 from infra.local.demo.tenant_api import SectionView
 from infra.local.demo.wording import TIMES_SIGN, axis_time, duration, times
@@ -32,8 +32,7 @@ _CURVE_BOTTOM: Final = 320
 def pause_bars(pairs: Sequence[Pair]) -> str:
     """Return both sides of every size as bars on one scale, parted by phase."""
     summaries = summarise(pairs)
-    longest = max(typical(pairs, one.wanted_tokens, "cold").ttft_ms for one in summaries)
-    scale = (WIDTH - _LABEL_WIDTH) / longest
+    scale = (WIDTH - _LABEL_WIDTH) / _longest_ms(pairs, "cold", "warm")
     parts: list[str] = []
     y = 0
     for one in summaries:
@@ -52,7 +51,7 @@ def warm_bars(pairs: Sequence[Pair]) -> str:
     """Return the warm side of every size on a scale of its own."""
     summaries = summarise(pairs)
     warm = [typical(pairs, one.wanted_tokens, "warm") for one in summaries]
-    scale = (WIDTH - _LABEL_WIDTH) / max(answer.ttft_ms for answer in warm)
+    scale = (WIDTH - _LABEL_WIDTH) / _longest_ms(pairs, "warm")
     parts: list[str] = []
     for position, (one, answer) in enumerate(zip(summaries, warm, strict=True)):
         parts += _bar(position * _LINE, f"{one.prefix_tokens:,}", answer, scale)
@@ -61,9 +60,12 @@ def warm_bars(pairs: Sequence[Pair]) -> str:
 
 def enlargement(pairs: Sequence[Pair]) -> float:
     """Return how many times larger `warm_bars` draws than `pause_bars`."""
+    return _longest_ms(pairs, "cold", "warm") / _longest_ms(pairs, "warm")
+
+
+def _longest_ms(pairs: Sequence[Pair], *sides: Side) -> float:
     sizes = [one.wanted_tokens for one in summarise(pairs)]
-    cold = max(typical(pairs, size, "cold").ttft_ms for size in sizes)
-    return cold / max(typical(pairs, size, "warm").ttft_ms for size in sizes)
+    return max(typical(pairs, size, side).ttft_ms for size in sizes for side in sides)
 
 
 def curve(pairs: Sequence[Pair]) -> str:

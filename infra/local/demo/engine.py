@@ -7,7 +7,7 @@ from typing import Final, Self
 import httpx
 from pydantic import BaseModel, ConfigDict
 
-from preheat.budget import count_message_tokens
+from preheat.budget import count_message_tokens, count_tokens
 from preheat.keys import tenant_salt
 from preheat.prefill import Message
 from preheat.session import TenantId
@@ -72,5 +72,5 @@ class Engine:
         response = self._client.post("/tokenize", json={"messages": list(messages), "cache_salt": _SALT})
         if response.status_code == _NOT_IMPLEMENTED:
             self.counts_exactly = False
-            return sum(count_message_tokens(str(message["content"])) for message in messages)
+            return sum(count_message_tokens(str(message["content"]), count=count_tokens) for message in messages)
         return int(response.raise_for_status().json()["tokens"])

@@ -126,8 +126,8 @@ def _pump(source: socket.socket, sink: socket.socket, seen: Callable[[bytes], No
     """Pass bytes on until one side closes, then close the other."""
     with contextlib.suppress(OSError):
         while piece := source.recv(_PIECE_BYTES):
+            seen(piece)  # first: whoever has the answer must find the request here
             sink.sendall(piece)
-            seen(piece)
     _close(source)
     _close(sink)
 

@@ -9,18 +9,19 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from infra.local.demo.tenant import TenantData
-from preheat import history
+from preheat import budget, history
 from preheat.agent import Agent, AgentState, Profile
-from preheat.budget import Budgets
-from preheat.bundle import Bundle, assemble, freeze
+from preheat.budget import Budgets, TextCount
+from preheat.building import assemble
+from preheat.bundle import Bundle
 from preheat.catalog import read_catalog
+from preheat.freezing import freeze
 from preheat.gather import LOOK_BACK_TURNS
 from preheat.history import Turn
 from preheat.preferences import Preference
 from preheat.prefill import RENDERER, Message, prefix_messages
 from preheat.session import AgentId, SessionId
 from preheat.stamp import Stamp
-from preheat.tools import Tool
 
 CountTokens = Callable[[Sequence[Message]], int]
 """Returns the tokens of a prompt made of these messages, as the engine counts them."""
@@ -87,19 +88,28 @@ class SizedTenant:
 class Sizer:
     """Cuts one tenant's data to sizes."""
 
-    def __init__(self, data: TenantData, *, count: CountTokens, exchanges: int | None = None) -> None:
+    def __init__(
+        self,
+        data: TenantData,
+        *,
+        count: CountTokens,
+        text_count: TextCount = budget.count_tokens,
+        exchanges: int | None = None,
+    ) -> None:
         """Read the data once.
 
         Args:
             data: All there is.
             count: The engine's tokenizer.
+            text_count: What the functions choose by.
             exchanges: At most this many exchanges; None: as many as a session may start with.
         """
         self._data = data
         self._count = count
+        self._text_count = text_count
         self._catalog = read_catalog(dict(data.catalog))
         self._turns = _numbered(data)
-        self._windows = _windows(self._turns, Budgets().tool_output_tokens)
+        self._windows = _windows(self._turns, Budgets().tool_output_tokens, count=text_count)
         if exchanges is not None:
             self._windows = self._windows[: exchanges + 1]
         self._paragraphs = [part for part in data.domain_knowledge.split("\n\n") if part.strip()]
@@ -172,16 +182,25 @@ class Sizer:
             max_turns=window.turns,
             session_tools=composition.session_tools,
         )
-        roomy = _build(data, self._catalog, self._turns, generous)
+        roomy = self._build(data, generous)
         budgets = replace(generous, max_tokens=max(_SMALLEST_MAX_TOKENS, roomy.tokens * 3 // 2))
-        bundle = _build(data, self._catalog, self._turns, budgets)
+        bundle = self._build(data, budgets)
         tokens = self._count(prefix_messages(bundle))
         return SizedTenant(wanted_tokens, tokens, composition, data, budgets, bundle)
+
+    def _build(self, data: TenantData, budgets: Budgets) -> Bundle:
+        stamp = Stamp(1, 1, 0, len(data.preferences), len(data.turns), "", RENDERER)
+        profile = Profile(data.instructions, data.domain_knowledge, data.core_tools, budgets)
+        agent = Agent(AgentId(data.agent), AgentState(1, 1, "", ""), profile, tuple(self._catalog))
+        current = [Preference(key, value, 1, 0.0) for key, value in data.preferences]
+        turns, count = self._turns, self._text_count
+        frozen = freeze(agent, stamp, current=current, turns=turns, count=count)
+        return assemble(agent, frozen, stamp, session=_SESSION, current=current, turns=turns, count=count, now=0.0)
 
 
 @dataclass(frozen=True, slots=True)
 class _Window:
-    """What the newest exchanges take together: careful tokens and turns."""
+    """What the newest exchanges take together: tokens, as the functions count them, and turns."""
 
     tokens: int
     turns: int
@@ -196,19 +215,11 @@ def _numbered(data: TenantData) -> tuple[Turn, ...]:
     return tuple(numbered[-LOOK_BACK_TURNS:])
 
 
-def _windows(turns: Sequence[Turn], tool_output_tokens: int) -> list[_Window]:
+def _windows(turns: Sequence[Turn], tool_output_tokens: int, *, count: TextCount) -> list[_Window]:
     """Return the windows of 0, 1, 2, ... newest exchanges."""
     windows = [_Window(0, 0)]
     for group in reversed(history.exchanges(turns)):
-        taken = sum(history.turn_tokens(history.trimmed(turn, max_tokens=tool_output_tokens)) for turn in group)
+        cut = [history.trimmed(turn, max_tokens=tool_output_tokens, count=count) for turn in group]
+        taken = sum(history.turn_tokens(turn, count=count) for turn in cut)
         windows.append(_Window(windows[-1].tokens + taken, windows[-1].turns + len(group)))
     return windows
-
-
-def _build(data: TenantData, catalog: Sequence[Tool], turns: Sequence[Turn], budgets: Budgets) -> Bundle:
-    stamp = Stamp(1, 1, 0, len(data.preferences), len(data.turns), "", RENDERER)
-    profile = Profile(data.instructions, data.domain_knowledge, data.core_tools, budgets)
-    agent = Agent(AgentId(data.agent), AgentState(1, 1, "", ""), profile, tuple(catalog))
-    current = [Preference(key, value, 1, 0.0) for key, value in data.preferences]
-    frozen = freeze(agent, stamp, current=current, turns=turns)
-    return assemble(agent, frozen, stamp, session=_SESSION, current=current, turns=turns, now=0.0)

@@ -23,7 +23,7 @@ def waterfall(pairs: Sequence[Pair], *, width: int) -> list[Text]:
     summaries = summarise(pairs)
     cold = {one.wanted_tokens: typical(pairs, one.wanted_tokens, "cold") for one in summaries}
     warm = {one.wanted_tokens: typical(pairs, one.wanted_tokens, "warm") for one in summaries}
-    longest_cold = max(answer.ttft_ms for answer in cold.values())
+    longest = max(answer.ttft_ms for answer in (*cold.values(), *warm.values()))
     longest_warm = max(answer.ttft_ms for answer in warm.values())
     lines = [Text("Where the pause went, from submit to the first token", style="bold"), _legend(), Text()]
     for one in summaries:
@@ -31,8 +31,8 @@ def waterfall(pairs: Sequence[Pair], *, width: int) -> list[Text]:
             (f"{one.prefix_tokens:>6,} cold", cold[one.wanted_tokens], ""),
             (f"{'warm':>11}", warm[one.wanted_tokens], f", {times(one.ratio)} times sooner"),
         ):
-            lines.append(_line(label, answer, scale=width / longest_cold, note=note))
-    enlarged = longest_cold / longest_warm
+            lines.append(_line(label, answer, scale=width / longest, note=note))
+    enlarged = longest / longest_warm
     lines += [Text(), Text(f"The warm side again, {times(enlarged)} times larger", style="bold")]
     lines += [
         _line(f"{one.prefix_tokens:>6,} warm", warm[one.wanted_tokens], scale=width / longest_warm, note="")

@@ -15,9 +15,10 @@ from preheat.adapters.dynamodb_records import DynamoDBRecords
 from preheat.adapters.memory_records import MemoryRecords
 from preheat.agent import Profile
 from preheat.budget import Budgets
-from preheat.errors import SessionTakenError
+from preheat.errors import NotFoundError, SessionTakenError
 from preheat.ports import NewTurn, Records
-from preheat.preferences import PreferenceValue
+from preheat.preference_set import Mark
+from preheat.preferences import NewPreference, PreferenceValue
 from preheat.session import AgentId, Scope, SessionId, TenantId, UserId
 from preheat.stamp import Frozen, Stamp
 from tests.contracts.records.table import new_table
@@ -73,6 +74,26 @@ def deleting(records: Records) -> object:
     return records.delete_preference(TENANT, USER, key="units", now=NOW)
 
 
+def replacing(**values: PreferenceValue) -> Act:
+    wanted = [NewPreference(key, value) for key, value in values.items()]
+    return lambda records: records.replace_preferences(TENANT, USER, wanted=wanted, now=NOW)
+
+
+def told_elsewhere(value: PreferenceValue, version: int) -> Act:
+    mark = Mark(version)
+    return lambda records: records.set_preference(TENANT, USER, key="units", value=value, now=NOW, mark=mark)
+
+
+def observing(value: PreferenceValue) -> Act:
+    def act(records: Records) -> object:
+        try:
+            return repr(records.observe_preference(TENANT, USER, key="units", value=value))
+        except NotFoundError:
+            return "not found"
+
+    return act
+
+
 def appending(*turn_ids: str) -> Act:
     turns = [NewTurn(turn_id, SESSION, "user", f"says {turn_id}") for turn_id in turn_ids]
     return lambda records: records.append_turns(TENANT, USER, turns=turns)
@@ -110,6 +131,11 @@ GROUPS: dict[str, dict[str, Act]] = {
         "set_1": setting(1),
         "set_1.0": setting(1.0),
         "delete": deleting,
+        "replace": replacing(units=2, tone="brief"),
+        "replace_all": replacing(tone="curt"),
+        "elsewhere_v1": told_elsewhere(3, 1),
+        "elsewhere_v2": told_elsewhere(4, 2),
+        "observe": observing(5),
         "append_a_b": appending("a", "b"),
         "append_b_c": appending("b", "c"),
     },
@@ -129,7 +155,7 @@ EARLIER: dict[str, tuple[Act, ...]] = {
     "frozen": (freezing(0, 4),),
 }
 # These take the same steps as another of their group.
-ONLY_LET_IN = {"set_1.0", "append_b_c", "kind", "sales", "other_first"}
+ONLY_LET_IN = {"set_1.0", "replace_all", "elsewhere_v2", "append_b_c", "kind", "sales", "other_first"}
 CASES = [
     pytest.param(first, second, earlier, id=f"{first_name}-{second_name}-{'later' if earlier else 'new'}")
     for group, acts in GROUPS.items()

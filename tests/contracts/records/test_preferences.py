@@ -1,4 +1,6 @@
-"""The contract of `preheat.ports.Records`: preferences."""
+"""The contract of `preheat.ports.Records`: preferences that are set and deleted here, one by one."""
+
+import hashlib
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -6,9 +8,21 @@ from hypothesis import strategies as st
 
 from preheat.errors import InvalidInputError
 from preheat.ports import Records
-from preheat.preferences import Preference, PreferenceValue
+from preheat.preferences import MAX_PREFERENCES, NewPreference, Preference, PreferenceValue
+from preheat.session import AgentId
 from preheat.stamp import UserState
-from tests.contracts.records.samples import LATER, NOW, SCOPE, STRANGE_TEXT, TENANT, USER, WRITERS, at_once, frozen
+from tests.contracts.records.samples import (
+    AGENT,
+    LATER,
+    NOW,
+    SCOPE,
+    STRANGE_TEXT,
+    TENANT,
+    USER,
+    WRITERS,
+    at_once,
+    frozen,
+)
 
 
 def test_set_preference__moves_the_counter_and_lists_sorted(records: Records) -> None:
@@ -103,7 +117,56 @@ def test_set_preference__different_keys_at_once_all_count(records: Records) -> N
     assert records.read_user_state(TENANT, USER).pref_ver == WRITERS
 
 
-def test_list_preferences__more_than_one_page_is_whole(records: Records) -> None:
+def test_set_preference__beyond_what_a_user_may_have_is_refused(records: Records) -> None:
+    wanted = [NewPreference(f"k{number}", number) for number in range(MAX_PREFERENCES)]
+    full = records.replace_preferences(TENANT, USER, wanted=wanted, now=NOW)
+
+    with pytest.raises(InvalidInputError) as caught:
+        records.set_preference(TENANT, USER, key="one more", value=1, now=NOW)
+
+    assert caught.value.field == "key"
+    assert records.read_user_state(TENANT, USER) == full
+    assert records.set_preference(TENANT, USER, key="k0", value="changed", now=NOW).pref_ver == full.pref_ver + 1
+
+
+def test_set_preference__more_than_a_row_can_hold_is_refused_and_the_set_stays(records: Records) -> None:
+    noise = [hashlib.shake_256(b"%d" % number).hexdigest(140_000) for number in range(4)]
+    for number in range(2):
+        records.set_preference(TENANT, USER, key=f"k{number}", value=noise[number], now=NOW)
+
+    with pytest.raises(InvalidInputError) as caught:
+        records.set_preference(TENANT, USER, key="k2", value=noise[2], now=NOW)
+
+    assert caught.value.field == "preferences"
+    assert [preference.value for preference in records.list_preferences(TENANT, USER)] == noise[:2]
+    assert records.read_user_state(TENANT, USER).pref_ver == 2
+
+
+def test_set_preference__options_and_source_are_kept(records: Records) -> None:
+    records.set_preference(
+        TENANT, USER, key="seat", value="aisle", now=NOW, options=("aisle", "window"), source="imported"
+    )
+
+    (listed,) = records.list_preferences(TENANT, USER)
+
+    assert listed == Preference("seat", "aisle", 1, NOW, options=("aisle", "window"), source="imported")
+    assert listed.kind == "choice"
+
+
+def test_set_preference__an_agents_own_stands_beside_the_general_one(records: Records) -> None:
+    for agent, value in ((None, "aisle"), (AGENT, "window"), (AgentId("sales"), "middle")):
+        records.set_preference(TENANT, USER, key="seat", value=value, now=NOW, agent=agent)
+
+    records.delete_preference(TENANT, USER, key="seat", now=NOW, agent=AGENT)
+
+    assert [(one.agent, one.value, one.version) for one in records.list_preferences(TENANT, USER)] == [
+        (None, "aisle", 1),
+        ("sales", "middle", 3),
+    ]
+    assert records.read_user_state(TENANT, USER) == UserState(forget_ver=1, pref_ver=4)
+
+
+def test_list_preferences__large_values_are_whole(records: Records) -> None:
     long = "x" * 280_000
     for number in range(6):
         records.set_preference(TENANT, USER, key=f"k{number}", value=long, now=NOW)

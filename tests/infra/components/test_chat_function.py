@@ -35,8 +35,13 @@ def started(plain: Assembly) -> Iterator[int]:
     function = plain.function(names.CHAT)
     task_root = plain.asset(function["Code"]["S3Key"])
     port = _free_port()
+    variables = function["Environment"]["Variables"]
     environment = {
         **os.environ,
+        # What the template sets; where it names a resource, any name will do.
+        **{name: value if isinstance(value, str) else "placeholder" for name, value in variables.items()},
+        "AWS_REGION": "us-east-1",
+        "AWS_DEFAULT_REGION": "us-east-1",
         "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
         "LAMBDA_TASK_ROOT": str(task_root),
         "PORT": str(port),

@@ -55,6 +55,7 @@ def test_grants__a_function_changes_only_what_the_topology_says(plain: Assembly)
             }
             assert {"GetItem", "BatchGetItem", "Query"} <= actions
             assert ("PutItem" in actions) is (table.name in function.writes)
+            assert ("BatchWriteItem" in actions) is (table.name in (*function.writes, *function.clears))
             assert not any("Scan" in action or "*" in action for action in actions)
 
 

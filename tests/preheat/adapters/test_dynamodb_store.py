@@ -21,8 +21,9 @@ if TYPE_CHECKING:
 
 NOW: Final = 1_800_000_000.25
 TABLE: Final = "warm"
-ENTRY: Final = Entry(WarmKey("k1"), 3, b"body", NOW + 60)
-OTHER: Final = Entry(WarmKey("k2"), 4, b"other", NOW + 60)
+OWNER: Final = "T#acme#U#ada"
+ENTRY: Final = Entry(WarmKey(f"one:{{{OWNER}}}:k1"), 3, b"body", NOW + 60)
+OTHER: Final = Entry(WarmKey(f"other:{{{OWNER}}}:k2"), 4, b"other", NOW + 60)
 
 
 def _client(endpoint_url: str) -> "DynamoDBClient":
@@ -54,19 +55,19 @@ def store(client: "DynamoDBClient") -> DynamoDBWarmStore:
 
 
 def _key(entry: Entry) -> dict[str, dict[str, str]]:
-    return {names.PARTITION_KEY: {"S": entry.key}, names.SORT_KEY: {"S": "-"}}
+    return {names.PARTITION_KEY: {"S": OWNER}, names.SORT_KEY: {"S": entry.key}}
 
 
 def _item(entry: Entry) -> dict[str, dict[str, object]]:
-    return {names.PARTITION_KEY: {"S": entry.key}, "sealed": {"B": seal(entry)}}
+    return {names.SORT_KEY: {"S": entry.key}, "sealed": {"B": seal(entry)}}
 
 
 def _request(*entries: Entry) -> dict[str, object]:
     return {
         TABLE: {
             "Keys": [_key(entry) for entry in entries],
-            "ProjectionExpression": "#pk, #sealed",
-            "ExpressionAttributeNames": {"#pk": names.PARTITION_KEY, "#sealed": "sealed"},
+            "ProjectionExpression": "#sk, #sealed",
+            "ExpressionAttributeNames": {"#sk": names.SORT_KEY, "#sealed": "sealed"},
         }
     }
 
@@ -92,7 +93,7 @@ def test_get_many__unprocessed_twice_is_missing(store: DynamoDBWarmStore, stub: 
 
 
 def test_get_many__item_without_its_bytes_is_corrupt(store: DynamoDBWarmStore, stub: Stubber) -> None:
-    item = {names.PARTITION_KEY: {"S": ENTRY.key}}
+    item = {names.SORT_KEY: {"S": ENTRY.key}}
     stub.add_response("batch_get_item", {"Responses": {TABLE: [item]}, "UnprocessedKeys": {}})
     assert store.get_many([ENTRY.key], now=NOW) == {}
     assert store.corrupt == 1

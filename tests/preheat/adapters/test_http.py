@@ -14,6 +14,7 @@ from preheat.errors import (
     EndpointUnavailableError,
     EntryCorruptError,
     EntryTooLargeError,
+    EraseIncompleteError,
     ForbiddenError,
     InvalidInputError,
     NotFoundError,
@@ -21,6 +22,7 @@ from preheat.errors import (
     SettingsError,
     SourceUnavailableError,
     StoreUnavailableError,
+    UserErasedError,
 )
 from preheat.session import Principal, TenantId, UserId
 
@@ -45,6 +47,8 @@ def context(**claims: str) -> dict[str, Any]:
         (EntryTooLargeError("large"), 503),
         (EntryCorruptError("harmed"), 503),
         (SettingsError("unset"), 503),
+        (EraseIncompleteError("left", left=("valkey",), erased={}), 503),
+        (UserErasedError("erased"), 404),
     ],
     ids=lambda value: type(value).__name__ if isinstance(value, PreheatError) else str(value),
 )
@@ -54,6 +58,14 @@ def test_problem__says_what_is_wrong_in_a_form_for_machines(error: PreheatError,
     assert answered == body["status"] == status
     assert (body["code"], body["type"], body["detail"]) == (error.code, f"urn:preheat:{error.code}", str(error))
     assert body["title"]
+
+
+def test_problem__says_what_an_erasure_has_left_and_what_is_gone() -> None:
+    error = EraseIncompleteError("call again", left=("valkey",), erased={"records": {"turns": 3}, "dynamodb": 1})
+
+    body = problem(error)[1]
+
+    assert (body["left"], body["erased"]) == (["valkey"], {"records": {"turns": 3}, "dynamodb": 1})
 
 
 def test_problem__names_the_field_of_invalid_input_only() -> None:

@@ -9,14 +9,16 @@ import pytest
 
 from preheat.adapters.memory_store import MemoryWarmStore
 from preheat.adapters.tiered_store import TieredWarmStore
-from preheat.errors import EntryTooLargeError, PreheatError, StoreUnavailableError
+from preheat.errors import EntryTooLargeError, EraseIncompleteError, PreheatError, StoreUnavailableError
 from preheat.keys import WarmKey
 from preheat.ports import Entry
+from preheat.session import TenantId, UserId
 
 NOW: Final = 1_800_000_000.0
 COOL_DOWN_S: Final = 5.0
 KEY: Final = WarmKey("k")
 OTHER: Final = WarmKey("k2")
+TENANT: Final = TenantId("acme")
 FAULT: Final = StoreUnavailableError("out of reach")
 
 
@@ -220,6 +222,69 @@ def test_breaker__tier_nobody_calls_is_not_named_for_ever(world: _World) -> None
     assert world.faults() == ("dynamodb",)
     world.clock.time += COOL_DOWN_S
     assert world.faults() == ()
+
+
+# --- erasing ----------------------------------------------------------------------------------------------------------
+USER: Final = UserId("ada")
+HERS: Final = WarmKey("one:{T#acme#U#ada}:s1")
+HERS_TOO: Final = WarmKey("other:{T#acme#U#ada}:s1")
+
+
+def test_erase_user__tells_what_each_tier_held(world: _World) -> None:
+    world.put(key=HERS)
+    world.store.add(_entry(key=HERS_TOO), now=NOW)
+
+    erased = world.store.erase_user(TENANT, USER)
+
+    assert erased == {"valkey": {HERS}, "dynamodb": {HERS, HERS_TOO}}
+    assert world.first.sealed == world.last.sealed == {}
+
+
+def test_erase_user__reaches_a_tier_in_its_cool_down(world: _World) -> None:
+    world.put(key=HERS)
+    world.first.fault = FAULT
+    world.get()
+    world.first.fault = None
+
+    world.store.erase_user(TENANT, USER)
+
+    assert world.first.sealed == {}
+
+
+def test_erase_user__a_tier_that_lost_track_of_an_entry_is_told_its_key(world: _World) -> None:
+    world.put(key=HERS)
+    forgetful = _Forgetful()
+    forgetful.sealed.update(world.first.sealed)
+
+    _before(world, forgetful).erase_user(TENANT, USER)
+
+    assert forgetful.sealed == {}
+
+
+class _Forgetful(MemoryWarmStore):
+    """Holds entries that it does not find by their user."""
+
+    def erase_user(self, tenant: TenantId, user: UserId) -> Mapping[str, frozenset[WarmKey]]:
+        assert (tenant, user) == (TENANT, USER)
+        return {"memory": frozenset()}
+
+
+@pytest.mark.parametrize(("broken", "name", "other"), [("first", "valkey", "dynamodb"), ("last", "dynamodb", "valkey")])
+def test_erase_user__failed_tier_is_named_and_the_other_is_erased(
+    world: _World, broken: str, name: str, other: str
+) -> None:
+    world.put(key=HERS)
+    getattr(world, broken).fault = FAULT
+
+    with pytest.raises(EraseIncompleteError, match=name) as caught:
+        world.store.erase_user(TENANT, USER)
+
+    assert (caught.value.left, caught.value.erased) == ((name,), {other: 1})
+    assert caught.value.retryable
+    assert world.faults() == (name,)
+    getattr(world, broken).fault = None
+    assert world.store.erase_user(TENANT, USER)[name] == {HERS}
+    assert world.first.sealed == world.last.sealed == {}
 
 
 # --- writing ----------------------------------------------------------------------------------------------------------

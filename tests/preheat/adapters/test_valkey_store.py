@@ -233,3 +233,52 @@ def test_put__full_server_is_unavailable(own_server: RunningValkey) -> None:
     with pytest.raises(StoreUnavailableError, match="OutOfMemory"):
         store.put(_entry("ada"), now=NOW)
     store.close()
+
+
+# --- the list of a user's entries -------------------------------------------------------------------------------------
+def _listed(server: RunningValkey, user: str) -> dict[str, int]:
+    """Return the keys on a user's list and the milliseconds of their expiry."""
+    flat = server.ask("ZRANGE", keys.index_key(keys.owner_of(_key(user))), 0, -1, "WITHSCORES")
+    assert isinstance(flat, list)
+    return {key.decode(): round(float(score)) for key, score in zip(flat[::2], flat[1::2], strict=True)}
+
+
+def test_put__lists_the_entry_for_at_least_its_life(store: ValkeyWarmStore, valkey_server: RunningValkey) -> None:
+    store.put(_entry("listed", ttl_s=50.0), now=NOW)
+    store.put(Entry(_key("listed", "s2"), 1, b"brief", NOW + 1.0), now=NOW)
+
+    assert _listed(valkey_server, "listed") == {
+        _key("listed"): 1_800_000_050_250,
+        _key("listed", "s2"): 1_800_000_001_250,
+    }
+    left_ms = valkey_server.ask("PTTL", keys.index_key(keys.owner_of(_key("listed"))))
+    assert isinstance(left_ms, int)
+    assert 45_000 < left_ms <= 50_000
+
+
+def test_put__what_is_refused_is_not_listed(store: ValkeyWarmStore, valkey_server: RunningValkey) -> None:
+    store.put(_entry("refused", order=2), now=NOW)
+    valkey_server.ask("DEL", keys.index_key(keys.owner_of(_key("refused"))))
+
+    assert not store.put(_entry("refused", order=1), now=NOW)
+    assert _listed(valkey_server, "refused") == {}
+
+
+def test_put__list_of_a_user_who_never_rests_does_not_grow(
+    store: ValkeyWarmStore, valkey_server: RunningValkey
+) -> None:
+    for hour in range(48):
+        now = NOW + 3600 * hour
+        store.put(Entry(_key("busy", f"s{hour}"), 1, b"body", now + 600), now=now)
+
+    assert len(_listed(valkey_server, "busy")) <= 3
+
+
+def test_erase_user__leaves_no_key_of_the_user(store: ValkeyWarmStore, valkey_server: RunningValkey) -> None:
+    for number in range(2500):
+        store.put(Entry(_key("erased", f"s{number}"), 1, b"body", NOW + 60), now=NOW)
+
+    erased = store.erase_user(TenantId("valkey-store"), UserId("erased"))
+
+    assert len(erased["valkey"]) == 2500
+    assert valkey_server.ask("KEYS", "*{T#valkey-store#U#erased}*") == []

@@ -10,9 +10,10 @@ from datetime import UTC, datetime
 from typing import Final
 
 from preheat import vectors
+from preheat.budget import TextCount
 from preheat.canonical import quoted
 from preheat.errors import InvalidInputError
-from preheat.facts import Fact
+from preheat.facts import Fact, latest
 from preheat.history import Turn, shortened
 from preheat.memory_index import MemoryIndex, filled_index
 from preheat.passages import Passage, Passages, passage
@@ -51,6 +52,7 @@ class Additions:
 def additions(
     index: MemoryIndex,
     *,
+    count: TextCount,
     turns: Sequence[Turn] = (),
     facts: Sequence[Fact] = (),
     chunks: Sequence[Chunk] = (),
@@ -60,6 +62,7 @@ def additions(
 
     Args:
         index: What is known already.
+        count: The counter that the index's basis names.
         turns: Of the owner, in any order.
         facts: The latest state of each, retired ones too.
         chunks: Of the owner's documents.
@@ -67,13 +70,14 @@ def additions(
     """
     times = said_at or {}
     known_turns = {one.position for one in index.turns.items}
-    latest = {fact.fact_id: fact for fact in facts if fact.retired or fact.text.strip()}
+    current = latest(facts).values()
     return Additions(
-        facts=_changed(index.facts, (_fact_passage(fact) for fact in latest.values() if not fact.retired)),
+        facts=_changed(index.facts, (_fact_passage(fact, count=count) for fact in current if not fact.retired)),
         turns=tuple(
             passage(
                 str(turn.seq),
                 text,
+                count=count,
                 position=turn.seq,
                 group=turn.session,
                 label=turn.role,
@@ -81,7 +85,7 @@ def additions(
                 sources=(turn.seq,),
             )
             for turn in {turn.seq: turn for turn in turns if turn.seq not in known_turns}.values()
-            if (text := _said(turn))
+            if (text := _said(turn, count=count))
         ),
         documents=_changed(
             index.documents,
@@ -89,6 +93,7 @@ def additions(
                 passage(
                     chunk.chunk_id,
                     chunk.text,
+                    count=count,
                     position=chunk.position,
                     group=chunk.title,
                     heading=quoted(chunk.title),
@@ -96,22 +101,23 @@ def additions(
                 for chunk in {chunk.chunk_id: chunk for chunk in chunks if chunk.text.strip()}.values()
             ),
         ),
-        retired={fact.fact_id: fact.sources for fact in latest.values() if fact.retired},
+        retired={fact.fact_id: fact.sources for fact in current if fact.retired},
     )
 
 
-def extended(index: MemoryIndex, added: Additions, rows: Rows) -> MemoryIndex:
+def extended(index: MemoryIndex, added: Additions, rows: Rows, *, count: TextCount) -> MemoryIndex:
     """Return the index with what is new.
 
     Args:
         index: The one that `added` was found for.
         added: What is new.
         rows: One embedding for each of `added.texts`, shape (n, dims), by the index's embedder.
+        count: The counter that the index's basis names.
 
     Raises:
         InvalidInputError: the rows are not as many or as wide as asked, or the documents are too large together.
     """
-    wanted = (len(added.texts), index.dims)
+    wanted = (len(added.texts), index.basis.dims)
     if rows.shape != wanted:
         raise InvalidInputError(f"have shape {rows.shape}, wanted {wanted}", field="embeddings")
     packed = iter(vectors.pack(rows))
@@ -124,11 +130,12 @@ def extended(index: MemoryIndex, added: Additions, rows: Rows) -> MemoryIndex:
     facts = _merged(index.facts, new_facts)
     retired = {key: seqs for key, seqs in index.retired.items() if key not in facts}
     return filled_index(
-        index,
+        index.basis,
         facts=[_under_its_day(one, said) for key, one in facts.items() if key not in added.retired],
         turns=turns.values(),
         documents=_merged(index.documents, new_chunks).values(),
         retired={**retired, **added.retired},
+        count=count,
     )
 
 
@@ -144,8 +151,8 @@ def _merged(known: Passages, new: Iterable[Passage]) -> dict[str, Passage]:
     return {one.passage_id: one for one in (*known.items, *new)}
 
 
-def _fact_passage(fact: Fact) -> Passage:
-    return passage(fact.fact_id, fact.text, position=min(fact.sources, default=0), sources=fact.sources)
+def _fact_passage(fact: Fact, *, count: TextCount) -> Passage:
+    return passage(fact.fact_id, fact.text, count=count, position=min(fact.sources, default=0), sources=fact.sources)
 
 
 def _under_its_day(fact: Passage, said: Mapping[int, Passage]) -> Passage:
@@ -154,10 +161,10 @@ def _under_its_day(fact: Passage, said: Mapping[int, Passage]) -> Passage:
     return replace(fact, heading=first.heading) if first and first.heading != fact.heading else fact
 
 
-def _said(turn: Turn) -> str:
+def _said(turn: Turn, *, count: TextCount) -> str:
     calls = (f"{call.name} {call.arguments}" for call in turn.tool_calls)
     said = "\n".join(part for part in (turn.content.strip(), *calls) if part)
-    return shortened(said, max_tokens=_MAX_TURN_TOKENS)
+    return shortened(said, max_tokens=_MAX_TURN_TOKENS, count=count)
 
 
 def _day(said_at: float) -> str:

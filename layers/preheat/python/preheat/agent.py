@@ -1,7 +1,9 @@
 """One AI feature of a tenant: its instructions, its tools, its budgets, and the counters that say how new they are."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+from preheat import tools
 from preheat.budget import Budgets
 from preheat.session import AgentId
 from preheat.tools import Tool
@@ -15,6 +17,12 @@ class Profile:
     domain_knowledge: str = ""
     core_tools: tuple[str, ...] = ()
     budgets: Budgets = field(default_factory=Budgets)
+
+    @property
+    def text(self) -> str:
+        """Instructions and domain knowledge, as the model reads them."""
+        parts = (self.instructions.strip(), self.domain_knowledge.strip())
+        return "\n\n".join(part for part in parts if part)
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,3 +43,8 @@ class Agent:
     state: AgentState
     profile: Profile
     catalog: tuple[Tool, ...]
+
+    def block(self, names: Iterable[str]) -> str:
+        """Return the tools of these names as the model reads them; names that are not in the catalogue are left out."""
+        wanted = frozenset(names)
+        return tools.block(tool for tool in self.catalog if tool.name in wanted)

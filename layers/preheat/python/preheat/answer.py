@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from preheat import keys, prefill
-from preheat.bundle import Bundle, outgrown, with_appended, without_unverified
+from preheat.bundle import Bundle, outgrown
 from preheat.errors import (
     ConflictError,
     EntryTooLargeError,
@@ -16,17 +16,19 @@ from preheat.errors import (
     NotFoundError,
     SourceUnavailableError,
     StoreUnavailableError,
+    UserErasedError,
 )
 from preheat.gather import Gathered, Spent, bring_up_to_date, current_stamp
 from preheat.history import ToolCall, Turn
 from preheat.ports import Delta, Finished, NewTurn, Ports, Versions
 from preheat.prefill import NewMessage, Sampling
+from preheat.renewal import with_appended, without_unverified
 from preheat.report import AnswerItem, AnswerReport, CallsMade, Phases, section_lines
 from preheat.session import Scope
 from preheat.stamp import UserState
 from preheat.tool_calls import ToolCallReader
 from preheat.verdict import Served, judge, next_receipt
-from preheat.warm_state import WarmState, keep_bundle, keep_receipt, look_up
+from preheat.warm_state import SETTLE_S, WarmState, drop, is_void, keep_bundle, keep_receipt, look_up
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +113,7 @@ def answer(request: AnswerRequest, ports: Ports) -> Iterator[AnswerItem]:
         if reader.calls:
             yield CallsMade(tuple(reader.calls))
         said = Said("".join(text), tuple(reader.calls), item)
-        saved, unsaved = _save(request, said, served=served, started_at=started_at, ports=ports)
+        saved, unsaved = _save(request, said, served=served, known=versions, started_at=started_at, ports=ports)
         state, reasons = judge(served, item.usage, engine_id=item.engine_id)
         yield AnswerReport(
             state=state,
@@ -146,13 +148,17 @@ def _check(scope: Scope, ports: Ports) -> tuple[Versions | None, WarmState, tupl
     faults = tuple(f"{tier}_unavailable" for tier in ports.store.faults(now=ports.clock.now())) or faults
     if versions is None:
         return None, warm, (*faults, "versions_unreadable")
+    _refuse_unknown(scope, versions, ports)
+    return versions, warm, faults
+
+
+def _refuse_unknown(scope: Scope, versions: Versions, ports: Ports) -> None:
     if versions.agent is None:
         raise NotFoundError(f"agent {scope.agent!r} is not registered")
     if versions.session is None or versions.session.expires_at <= ports.clock.now():
         raise NotFoundError(f"session {scope.session!r} is not known, or has expired")
     if versions.session.agent != scope.agent:
         raise InvalidInputError("the session was started with another agent", field="model")
-    return versions, warm, faults
 
 
 def _gather(scope: Scope, versions: Versions | None, warm: WarmState, ports: Ports) -> Gathered | None:
@@ -174,6 +180,7 @@ def _gather_again(scope: Scope, ports: Ports) -> Gathered | None:
     """Versions moved while we were reading: read them again, once, and build from the rows."""
     try:
         versions = ports.records.read_versions(scope)
+        _refuse_unknown(scope, versions, ports)
         if versions.agent is None:
             return None
         stamp = current_stamp(versions.agent, versions.user, ports)
@@ -183,10 +190,13 @@ def _gather_again(scope: Scope, ports: Ports) -> Gathered | None:
 
 
 def _save(
-    request: AnswerRequest, said: Said, *, served: Served, started_at: float, ports: Ports
+    request: AnswerRequest, said: Said, *, served: Served, known: Versions | None, started_at: float, ports: Ports
 ) -> tuple[int, tuple[str, ...]]:
-    """Append the exchange and keep what the next message can start from; return `hist_seq` and what failed."""
-    scope = request.scope
+    """Append the exchange and keep what the next message can start from; return `hist_seq` and what failed.
+
+    Nothing is written for a user who was erased since the answer began.
+    """
+    scope, saving_ms = request.scope, ports.clock.monotonic_ms()
     new = [
         NewTurn(f"{request.request_id}-{n}", scope.session, one.role, one.content, tool_call_id=one.tool_call_id)
         for n, one in enumerate(request.new)
@@ -195,9 +205,12 @@ def _save(
         turn_id = f"{request.request_id}-answer"
         new.append(NewTurn(turn_id, scope.session, "assistant", said.text, tool_calls=said.calls))
     try:
-        state = ports.records.append_turns(scope.tenant, scope.user, turns=new)
+        erase_ver = _erase_ver(scope, known, started_at, ports)
+        state = ports.records.append_turns(scope.tenant, scope.user, turns=new, erase_ver=erase_ver)
     except (ConflictError, InvalidInputError, SourceUnavailableError):
         return 0, ("turns_not_saved",)
+    except UserErasedError as error:
+        return 0, ("turns_not_saved", error.code)
     before = served.bundle
     plain = said.text and not said.calls and all(one.role == "user" for one in request.new)
     if before is None or not plain or _moved_otherwise(before, state, added=len(new)):
@@ -209,7 +222,7 @@ def _save(
         Turn(before.stamp.hist_seq + 1 + n, one.turn_id, one.session, one.role, one.content)
         for n, one in enumerate(new)
     ]
-    grown = with_appended(before, stamp, turns=turns, now=ports.clock.now())
+    grown = with_appended(before, stamp, turns=turns, count=ports.count, now=ports.clock.now())
     if outgrown(grown) or before.missing:
         return state.hist_seq, ()
     receipt = next_receipt(
@@ -220,12 +233,39 @@ def _save(
         started_at=started_at,
         ttl_s=ports.limits.prefill.ttl_s,
     )
+    unkept: tuple[str, ...] = ()
     try:
         keep_bundle(scope, grown, ports)
         keep_receipt(scope, grown, receipt, ports)
     except (StoreUnavailableError, EntryTooLargeError):
-        return state.hist_seq, ("bundle_not_kept",)
-    return state.hist_seq, ()
+        unkept = ("bundle_not_kept",)
+    if ports.clock.monotonic_ms() - saving_ms >= SETTLE_S * 1000:
+        _take_back_if_void(scope, grown, ports)
+    return state.hist_seq, unkept
+
+
+def _erase_ver(scope: Scope, known: Versions | None, started_at: float, ports: Ports) -> int:
+    """Return the user's `erase_ver` as it was when the answer began.
+
+    Raises:
+        UserErasedError: it could not be read then, and the session is not that of then.
+        SourceUnavailableError: it still cannot be read.
+    """
+    if known is not None:
+        return known.user.erase_ver
+    versions = ports.records.read_versions(scope)
+    if versions.session is None or versions.session.created_at > started_at:
+        raise UserErasedError("the session is gone")
+    return versions.user.erase_ver
+
+
+def _take_back_if_void(scope: Scope, bundle: Bundle, ports: Ports) -> None:
+    """Do not leave behind what came so late that somebody may have forgotten it, and cleared the store, before it."""
+    try:
+        if is_void(scope, bundle, ports):
+            drop(scope, bundle, ports)
+    except (SourceUnavailableError, StoreUnavailableError):
+        return
 
 
 def _moved_otherwise(before: Bundle, state: UserState, *, added: int) -> bool:

@@ -8,9 +8,12 @@ is registered; when a user's preferences take the rest, the bundle names what ha
 import math
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
+
+TextCount = Callable[[str], int]
+"""Returns how many tokens a text takes: exactly, or too many; never too few."""
 
 # Runs of ASCII letters as a byte-pair vocabulary sees them: HTTP, Http, http.
 _WORDS: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
@@ -57,7 +60,8 @@ _SCRIPTS: Final = (
     (0x0800, 0xFFFF, 3.0),
     (0x10000, 0x10FFFF, 4.0),
 )
-_TOKENS_PER_MESSAGE: Final = 6
+# What a chat template writes around a message: marks, the role, line breaks.
+TOKENS_PER_MESSAGE: Final = 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +129,6 @@ def _character_tokens(code: int) -> float:
     return next(tokens for first, last, tokens in _SCRIPTS if first <= code <= last)
 
 
-def count_message_tokens(content: str) -> int:
-    """Return `count_tokens` of a message's content plus what a chat template puts around it."""
-    return count_tokens(content) + _TOKENS_PER_MESSAGE
+def count_message_tokens(content: str, *, count: TextCount) -> int:
+    """Return what a message takes in a prompt: its content and what a chat template puts around it."""
+    return count(content) + TOKENS_PER_MESSAGE

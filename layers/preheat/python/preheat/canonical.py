@@ -28,6 +28,11 @@ def quoted(value: object) -> str:
     return canonical_json(value).translate(_ESCAPED)
 
 
+def as_data(text: str) -> str:
+    """Return the text with no control token in it: engines read `<|im_end|>` in content as the end of the message."""
+    return text.replace("<|", "< |")
+
+
 def sha256_hex(text: str) -> str:
     """Return the SHA-256 of the text's UTF-8 bytes, 64 hex digits."""
     return hashlib.sha256(text.encode()).hexdigest()

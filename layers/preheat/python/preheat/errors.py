@@ -22,7 +22,7 @@ PreheatError
 `code` is stable and meant for machines; the message is meant for people and never holds user text.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
 
@@ -102,13 +102,15 @@ class EraseIncompleteError(StoreUnavailableError):
     """Something of a user is left; the same call again goes on where this one ended.
 
     Attributes:
-        erased: What this call has erased, by tier and then by kind, or by tier alone.
+        left: Names of the tiers that still hold something, or may.
+        erased: How much this call has erased, by tier, and in the records by kind.
     """
 
     code = "erase_incomplete"
 
-    def __init__(self, message: str, *, erased: Mapping[str, object]) -> None:
+    def __init__(self, message: str, *, left: Sequence[str], erased: Mapping[str, object]) -> None:
         super().__init__(message)
+        self.left = tuple(left)
         self.erased = erased
 
 

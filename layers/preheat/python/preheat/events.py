@@ -27,7 +27,6 @@ from preheat.session import AgentId, Scope, SessionId, TenantId, UserId
 MAX_EVENT_CHARACTERS: Final = 262_144
 _RFC_3339: Final = re.compile(r"\d{4}-\d{2}-\d{2}[Tt ]\d{2}:\d{2}:\d{2}(\.\d+)?([Zz]|[+-]\d{2}:\d{2})")
 _LAST_MOMENT: Final = 253_402_300_799  # 9999-12-31T23:59:59Z
-_Moment = Annotated[float, Field(ge=0, le=_LAST_MOMENT)] | AwareDatetime
 
 
 def _epoch_seconds(value: object) -> float | None:
@@ -43,8 +42,16 @@ def _epoch_seconds(value: object) -> float | None:
     return float(moment)
 
 
+_Written = Annotated[float, Field(ge=0, le=_LAST_MOMENT)] | AwareDatetime | None
+Moment = Annotated[float | None, PlainValidator(_epoch_seconds, json_schema_input_type=_Written)]
+
+
 class SessionStarted(BaseModel):
-    """`session.started`: a user has shown up (login, focus, first keystroke); a message may follow."""
+    """`session.started`: a user has shown up (login, focus, first keystroke); a message may follow.
+
+    `time` is when that was (epoch seconds, or RFC 3339); without it, it was when the event was sent. A user who was
+    erased since then stays so.
+    """
 
     model_config = ConfigDict(frozen=True, extra="ignore")
 
@@ -52,6 +59,7 @@ class SessionStarted(BaseModel):
     user: Id
     agent: Id
     session_id: Id
+    time: Moment = None
 
     def scope(self) -> Scope:
         """Return the session that is to be warmed."""
@@ -62,7 +70,7 @@ class PreferenceChanged(PreferenceTerms):
     """`preference.changed`: a user's preferences were written here, or elsewhere: then it may carry the change.
 
     A change has a `key`, a `value` or `deleted: true`, and a `version` or `time` (epoch seconds, or RFC 3339) that its
-    source gives it: each later one of a key is larger.
+    source gives it: each later one of a key is larger. One without a time was made when its event was sent.
     """
 
     model_config = ConfigDict(extra="ignore")
@@ -73,7 +81,7 @@ class PreferenceChanged(PreferenceTerms):
     value: AnyValue | None = None
     deleted: Annotated[bool, Field(strict=True)] = False
     version: Annotated[int, Field(strict=True, ge=0, lt=2**63)] | None = None
-    time: Annotated[float | None, PlainValidator(_epoch_seconds, json_schema_input_type=_Moment | None)] = None
+    time: Moment = None
 
     @field_validator("value", mode="wrap")
     @classmethod
@@ -93,6 +101,7 @@ class Envelope(BaseModel):
 
     detail_type: Annotated[str, Field(alias="detail-type")]
     source: str
+    time: Moment = None
     detail: dict[str, Any]
 
 
@@ -102,7 +111,9 @@ def read_session_started(body: str) -> SessionStarted:
     Raises:
         InvalidInputError: not this event; `field` names the first fault.
     """
-    return parse_value(SessionStarted, _detail(body, names.SESSION_STARTED))
+    envelope = _opened(body, names.SESSION_STARTED)
+    started = parse_value(SessionStarted, envelope.detail)
+    return started if started.time is not None else started.model_copy(update={"time": envelope.time})
 
 
 def read_preference_changed(body: str) -> PreferenceChanged:
@@ -111,7 +122,8 @@ def read_preference_changed(body: str) -> PreferenceChanged:
     Raises:
         InvalidInputError: not this event; `field` names the first fault.
     """
-    changed = parse_value(PreferenceChanged, _detail(body, names.PREFERENCE_CHANGED))
+    envelope = _opened(body, names.PREFERENCE_CHANGED)
+    changed = parse_value(PreferenceChanged, envelope.detail)
     if changed.key is None and changed.value is None and not changed.deleted:
         return changed
     if changed.key is None:
@@ -120,13 +132,13 @@ def read_preference_changed(body: str) -> PreferenceChanged:
         raise InvalidInputError("a change has a value, or is a deletion", field="value")
     if changed.mark == Mark():
         raise InvalidInputError("a change has its source's version or time", field="version")
-    return changed
+    return changed if changed.time is not None else changed.model_copy(update={"time": envelope.time})
 
 
-def _detail(body: str, detail_type: str) -> dict[str, Any]:
+def _opened(body: str, detail_type: str) -> Envelope:
     if len(body) > MAX_EVENT_CHARACTERS:
         raise InvalidInputError("is larger than an event can be", field="body")
     envelope = parse(Envelope, body)
     if envelope.detail_type != detail_type:
         raise InvalidInputError(f"must be {detail_type}", field="detail-type")
-    return envelope.detail
+    return envelope

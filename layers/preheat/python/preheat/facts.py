@@ -1,5 +1,6 @@
 """Lever history, the compact part: facts that were taken from turns, and which of them still hold."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 
@@ -18,3 +19,8 @@ class Fact:
     text: str
     sources: tuple[int, ...] = ()
     retired: bool = False
+
+
+def latest(facts: Iterable[Fact]) -> dict[str, Fact]:
+    """Return the last word on each fact, by id. A fact that says nothing is left out unless it is retired."""
+    return {fact.fact_id: fact for fact in facts if fact.retired or fact.text.strip()}

@@ -9,14 +9,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from preheat import bundle as bundles
 from preheat.agent import Agent, AgentState
-from preheat.bundle import Bundle
+from preheat.building import assemble
+from preheat.bundle import Bundle, outgrown
 from preheat.errors import ConflictError
+from preheat.freezing import freeze
 from preheat.history import Turn
 from preheat.ports import Ports
 from preheat.preferences import Preference, for_agent
 from preheat.prefill import RENDERER
+from preheat.renewal import with_corrections, with_turns
 from preheat.session import Scope
 from preheat.stamp import Frozen, Stamp, UserState, stamp_of
 
@@ -53,7 +55,7 @@ class _Rows:
 
 def current_stamp(agent: AgentState, user: UserState, ports: Ports) -> Stamp:
     """Return the stamp that a bundle must carry to be served now."""
-    return stamp_of(agent, user, model=ports.limits.model, renderer=RENDERER)
+    return stamp_of(agent, user, model=ports.model, renderer=RENDERER)
 
 
 def bring_up_to_date(scope: Scope, agent: AgentState, stamp: Stamp, *, found: Bundle | None, ports: Ports) -> Gathered:
@@ -94,10 +96,10 @@ def _renew_what_differs(scope: Scope, stamp: Stamp, *, found: Bundle, ports: Por
     renewed = found
     if current is not None:
         _refuse_if_deleted(found.frozen, current)
-        renewed = bundles.with_corrections(renewed, stamp, current=current)
+        renewed = with_corrections(renewed, stamp, current=current)
     if rows is not None:
-        renewed = bundles.with_turns(renewed, stamp, session=scope.session, turns=rows, now=clock.now())
-    if bundles.outgrown(renewed):
+        renewed = with_turns(renewed, stamp, session=scope.session, turns=rows, count=ports.count, now=clock.now())
+    if outgrown(renewed):
         return None
     return Gathered(renewed, Spent(retrieval_ms=read - started, assembly_ms=clock.monotonic_ms() - read))
 
@@ -112,7 +114,7 @@ def _build(scope: Scope, agent: AgentState, stamp: Stamp, *, ports: Ports) -> Ga
         frozen = _freeze(scope, rows, stamp, ports=ports)
     froze = clock.monotonic_ms()
     built = _assemble(scope, rows, frozen, stamp, ports=ports)
-    if bundles.outgrown(built):
+    if outgrown(built):
         frozen = _freeze(scope, rows, stamp, ports=ports)
         built = _assemble(scope, rows, frozen, stamp, ports=ports)
     done = clock.monotonic_ms()
@@ -135,7 +137,8 @@ def _preferences(scope: Scope, ports: Ports) -> tuple[Preference, ...]:
 
 def _freeze(scope: Scope, rows: _Rows, stamp: Stamp, *, ports: Ports) -> Frozen:
     """Replace the session's record by one that serves `stamp`; a newer one is never replaced."""
-    candidate = bundles.freeze(rows.agent, stamp, current=rows.current, turns=_up_to(rows.turns, stamp))
+    turns = _up_to(rows.turns, stamp)
+    candidate = freeze(rows.agent, stamp, current=rows.current, turns=turns, count=ports.count)
     expires_at = ports.clock.now() + ports.limits.session_ttl_s
     there = rows.frozen
     for _ in range(_FREEZE_TRIES):
@@ -153,13 +156,14 @@ def _assemble(scope: Scope, rows: _Rows, frozen: Frozen, stamp: Stamp, *, ports:
     turns: Sequence[Turn] = rows.turns
     if turns and turns[0].seq > max(frozen.first_seq, 1):
         turns = ports.records.turns_from(scope.tenant, scope.user, first_seq=frozen.first_seq)
-    return bundles.assemble(
+    return assemble(
         rows.agent,
         frozen,
         stamp,
         session=scope.session,
         current=rows.current,
         turns=_up_to(turns, stamp),
+        count=ports.count,
         now=ports.clock.now(),
     )
 

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Literal
 
-from preheat.budget import CHARACTERS_PER_TOKEN, count_message_tokens, count_tokens
+from preheat.budget import CHARACTERS_PER_TOKEN, TextCount, count_message_tokens
 from preheat.session import SessionId
 
 Role = Literal["user", "assistant", "tool"]
@@ -42,7 +42,9 @@ class Turn:
     tool_call_id: str | None = None
 
 
-def recent_window(turns: Sequence[Turn], *, max_tokens: int, max_turns: int, tool_output_tokens: int) -> int:
+def recent_window(
+    turns: Sequence[Turn], *, max_tokens: int, max_turns: int, tool_output_tokens: int, count: TextCount
+) -> int:
     """Return the `seq` of the first turn to keep; one past the last turn when nothing fits.
 
     Args:
@@ -50,12 +52,14 @@ def recent_window(turns: Sequence[Turn], *, max_tokens: int, max_turns: int, too
         max_tokens: What the kept turns may take together, after trimming.
         max_turns: How many turns are kept at most.
         tool_output_tokens: What one tool output may take.
+        count: Counts tokens.
     """
     start = turns[-1].seq + 1 if turns else 1
     used_tokens = 0
     used_turns = 0
     for group in reversed(exchanges(turns)):
-        group_tokens = sum(turn_tokens(trimmed(turn, max_tokens=tool_output_tokens)) for turn in group)
+        cut = (trimmed(turn, max_tokens=tool_output_tokens, count=count) for turn in group)
+        group_tokens = sum(turn_tokens(turn, count=count) for turn in cut)
         if used_tokens + group_tokens > max_tokens or used_turns + len(group) > max_turns:
             break
         used_tokens += group_tokens
@@ -94,20 +98,25 @@ def _paired(group: Sequence[Turn]) -> list[Turn]:
     return [turn for position, turn in enumerate(group) if position in kept]
 
 
-def trimmed(turn: Turn, *, max_tokens: int) -> Turn:
+def trimmed(turn: Turn, *, max_tokens: int, count: TextCount) -> Turn:
     """Return the turn with an oversized tool output cut to head, marker and tail; others as they are."""
-    return replace(turn, content=shortened(turn.content, max_tokens=max_tokens)) if turn.role == "tool" else turn
+    if turn.role != "tool":
+        return turn
+    return replace(turn, content=shortened(turn.content, max_tokens=max_tokens, count=count))
 
 
-def shortened(text: str, *, max_tokens: int) -> str:
-    """Return the text, or its head, a marker and its tail where it has more tokens, by a careful count."""
+def shortened(text: str, *, max_tokens: int, count: TextCount) -> str:
+    """Return the text, or its head, a marker and its tail where it has more tokens.
+
+    A text of more than `CHARACTERS_PER_TOKEN` characters a token is cut without counting it whole.
+    """
     size, most = len(text), max_tokens * CHARACTERS_PER_TOKEN
-    if size <= most and count_tokens(text) <= max_tokens:
+    if size <= most and count(text) <= max_tokens:
         return text
     low, high = 0, min(size, most)
     while low < high:
         middle = (low + high + 1) // 2
-        if count_tokens(_head_and_tail(text, middle)) <= max_tokens:
+        if count(_head_and_tail(text, middle)) <= max_tokens:
             low = middle
         else:
             high = middle - 1
@@ -120,7 +129,7 @@ def _head_and_tail(text: str, keep: int) -> str:
     return f"{text[:head]} [... {len(text) - keep} characters left out ...] {text[len(text) - tail :]}"
 
 
-def turn_tokens(turn: Turn) -> int:
-    """Return a careful count of the tokens that the turn takes in a prompt."""
-    calls = sum(_TOKENS_PER_CALL + count_tokens(call.name) + count_tokens(call.arguments) for call in turn.tool_calls)
-    return count_message_tokens(turn.content) + calls + (_TOKENS_PER_RESULT if turn.role == "tool" else 0)
+def turn_tokens(turn: Turn, *, count: TextCount) -> int:
+    """Return what the turn takes in a prompt; what stands around calls and results is taken at its most."""
+    calls = sum(_TOKENS_PER_CALL + count(call.name) + count(call.arguments) for call in turn.tool_calls)
+    return count_message_tokens(turn.content, count=count) + calls + (_TOKENS_PER_RESULT if turn.role == "tool" else 0)

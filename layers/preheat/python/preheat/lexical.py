@@ -39,6 +39,10 @@ _FUNCTION_WORDS: Final = frozenset(
     " thank that the their them then there these they thi this those to us ve was we were what when where which who"
     " whom whose why will with would ye yes you your".split()
 )
+_PLEASANTRIES: Final = frozenset(
+    "again all alright and bye cool fine good great ha haha hello hey hi i it lol lot love m much nice no oh ok okay"  # noqa: SIM905  # see above
+    " perfect please really right s see so sure thank that the very well wonderful wow yeah ye yep yes you".split()
+)
 # The usual BM25 constants: how fast repeats saturate, and how much long documents are held back.
 _K1: Final = 1.2
 _B: Final = 0.75
@@ -74,6 +78,11 @@ def _pairs(run: str) -> list[str]:
 def content_words(text: str) -> list[str]:
     """Return the words that say what the text is about, English ones cut to their stem; none for "and then?"."""
     return [_stem(word) for word in words(text) if word not in _FUNCTION_WORDS]
+
+
+def is_small_talk(text: str) -> bool:
+    """Tell whether the text is blank or only thanks, agrees or greets, in English: there is nothing to look for."""
+    return _PLEASANTRIES.issuperset(words(text))
 
 
 def _stem(word: str) -> str:

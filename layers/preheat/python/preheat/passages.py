@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from preheat import vectors
-from preheat.budget import count_tokens
+from preheat.budget import TextCount
 from preheat.canonical import quoted
 from preheat.lexical import Postings, content_words, postings, z_scores
 from preheat.vectors import Rows, Vector
@@ -36,7 +36,7 @@ class Passage:
         text: What is shown.
         sources: The `seq` of the turns that it stands for.
         words: What it is found by, beside its vector.
-        tokens: A careful count of its line and the line break.
+        tokens: Of its line and the line break.
         packed: Its vector, see `preheat.vectors`; empty until it is embedded.
     """
 
@@ -68,6 +68,7 @@ def passage(
     passage_id: str,
     text: str,
     *,
+    count: TextCount,
     position: int,
     group: str = "",
     label: str = "",
@@ -84,7 +85,7 @@ def passage(
         text=text,
         sources=sources,
         words=tuple(content_words(text)),
-        tokens=line_tokens(_line(label, text)),
+        tokens=line_tokens(_line(label, text), count=count),
     )
 
 
@@ -93,9 +94,9 @@ def _line(label: str, text: str) -> str:
     return f"{label}:{quoted(text)}" if label else quoted(text)
 
 
-def line_tokens(shown: str) -> int:
-    """Return a careful count of the tokens of a line and its line break."""
-    return count_tokens(shown) + 1
+def line_tokens(shown: str, *, count: TextCount) -> int:
+    """Return the tokens of a line and its line break. Lines take no more together than one by one."""
+    return count(shown) + 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +109,8 @@ class Passages:
         rows: Vectors without the common part, unit length, shape (n, dims).
         found_by: Their words.
         near: Indices of those that stand next to each one, shape (4, n); n where there is none.
-        heading_tokens: A careful count of the tokens of each heading and its line break.
+        title: The line above all of them, whenever one is shown.
+        heading_tokens: Of the title and every heading, with its line break.
         smallest: Tokens of the shortest passage.
     """
 
@@ -117,6 +119,7 @@ class Passages:
     rows: Rows
     found_by: Postings
     near: NDArray[np.intp]
+    title: str
     heading_tokens: Mapping[str, int]
     smallest: int
 
@@ -143,20 +146,28 @@ class Passages:
         return (self.items[index] for index in order.tolist())
 
 
-def arrange(items: Iterable[Passage], *, dims: int) -> Passages:
-    """Make embedded passages ready to be ranked. The order they come in does not matter."""
+def arrange(items: Iterable[Passage], *, dims: int, title: str, count: TextCount) -> Passages:
+    """Make embedded passages ready to be ranked. The order they come in does not matter.
+
+    Args:
+        items: Of one kind, embedded, and counted by `count`.
+        dims: Numbers in a vector.
+        title: The line above all of them.
+        count: Counts tokens.
+    """
     ordered = tuple(sorted(items, key=lambda one: (one.position, one.passage_id)))
     packed = np.frombuffer(b"".join(one.packed for one in ordered), dtype=np.uint8)
     rows = vectors.unpack(packed.reshape(len(ordered), vectors.packed_bytes(dims)), dims=dims)
     common = vectors.common_part(rows)
-    headings = {one.heading for one in ordered}
+    headings = sorted({title, *(one.heading for one in ordered)})
     return Passages(
         items=ordered,
         common=common,
         rows=vectors.unit(rows - common),
         found_by=postings([one.words for one in ordered]),
         near=_near(ordered),
-        heading_tokens={heading: line_tokens(heading) if heading else 0 for heading in headings},
+        title=title,
+        heading_tokens={heading: line_tokens(heading, count=count) if heading else 0 for heading in headings},
         smallest=min((one.tokens for one in ordered), default=0),
     )
 

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from preheat.agent import Agent, AgentState, Profile
+from preheat.canonical import as_data
 from preheat.history import Role, ToolCall, Turn
 from preheat.keys import WarmKey
 from preheat.policy import PrefillPolicy
@@ -42,6 +43,14 @@ class NewTurn:
     content: str
     tool_calls: tuple[ToolCall, ...] = ()
     tool_call_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TurnPage:
+    """A part of a user's log, oldest first. `next_after` is where the next part begins; None: there is no more."""
+
+    turns: tuple[Turn, ...]
+    next_after: int | None
 
 
 class Records(Protocol):
@@ -163,6 +172,13 @@ class Records(Protocol):
         """Return the user's turns from `first_seq` on, oldest first."""
         ...
 
+    def turn_page(self, tenant: TenantId, user: UserId, *, after: int, limit: int) -> TurnPage:
+        """Return at most `limit` of the user's turns after the one numbered `after`, oldest first, by one bounded read.
+
+        Large turns make a page shorter; it is empty only where the log has nothing more.
+        """
+        ...
+
     def create_session(
         self, scope: Scope, *, warm: bool, now: float, expires_at: float, asked_at: float | None = None
     ) -> SessionRecord:
@@ -197,16 +213,18 @@ class Records(Protocol):
         """
         ...
 
-    def erase_user(self, tenant: TenantId, user: UserId, *, now: float, kept_until: float) -> "Erased":
+    def erase_user(self, tenant: TenantId, user: UserId, *, now: float, settle_s: float, kept_until: float) -> "Erased":
         """Remove all rows of a user. What stays is the counters, so that nothing older can ever pass for current.
 
-        `forget_ver` and `erase_ver` move before rows go and again until nothing is left to go. Again after an end in
+        `forget_ver` and `erase_ver` move before rows go, and again until nothing is left to go. Again after an end in
         the middle, it removes the rest.
 
         Args:
             tenant: Of the user.
             user: Who is erased; it need not be known.
             now: Epoch seconds.
+            settle_s: How long after their last move it looks for rows once more, and returns. What was begun on
+                counters of before and takes longer must look at them again.
             kept_until: When counters of a user who has not come back may go too, in epoch seconds: later than anything
                 lives that was built at counters before.
 
@@ -330,6 +348,27 @@ class Embedder(Protocol):
         ...
 
 
+class TokenCounter(Protocol):
+    """Counts tokens as the model's tokenizer does, or too many; never too few."""
+
+    @property
+    def name(self) -> str:
+        """Says how tokens are counted. What was chosen by one counter is never mixed with what another one chose.
+
+        Raises:
+            SettingsError: the tokenizer cannot be used.
+        """
+        ...
+
+    def count(self, text: str) -> int:
+        """Return the tokens of a text; marks of a chat template in it count as plain text.
+
+        Raises:
+            SettingsError: the tokenizer cannot be used.
+        """
+        ...
+
+
 class EventBus(Protocol):
     """Where events are published. Correctness never depends on one arriving."""
 
@@ -365,14 +404,10 @@ class Clock(Protocol):
         """Return milliseconds that only grow, for durations."""
         ...
 
-    def sleep(self, seconds: float) -> None:
-        """Wait."""
-        ...
-
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """The deployment's own numbers. Lifetimes in seconds."""
+    """The deployment's own numbers. Lifetimes in seconds; `model` is what the engine serves."""
 
     model: str
     bundle_ttl_s: float
@@ -388,7 +423,17 @@ class Ports:
     records: Records
     store: WarmStore
     endpoint: ModelEndpoint
+    counter: TokenCounter
     bus: EventBus
     clock: Clock
     executor: Executor
     limits: Limits
+
+    @property
+    def model(self) -> str:
+        """Model and tokenizer, as stamps and keys name them: another counter chooses other tools and turns."""
+        return f"{self.limits.model}+{self.counter.name}"
+
+    def count(self, text: str) -> int:
+        """Return the tokens of a text as the engine gets it. A `preheat.budget.TextCount`."""
+        return self.counter.count(as_data(text))

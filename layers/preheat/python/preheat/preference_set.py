@@ -1,7 +1,7 @@
 """How a user's preference set changes, said once for all records.
 
-A change made here always counts. One that was made elsewhere counts when its mark is newer than all that was said of
-the name before, deletions included: such changes may come late, twice and in any order, and the set is the same.
+A change made here always counts. One that was made elsewhere counts when it is newer than all that was said of the name
+before, deletions included: such changes may come late, twice and in any order, and the set is the same.
 """
 
 from collections.abc import Sequence
@@ -28,38 +28,58 @@ _MAX_TOMBSTONES: Final = 400
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """How new the last word on a name is: its source's own count, and epoch seconds. None where it was not told."""
+    """Where a change that was made elsewhere stands: its source's own count, and when it was made, in epoch seconds."""
 
     version: int | None = None
     time: float | None = None
 
-    def is_newer_than(self, seen: "Mark") -> bool:
-        """Tell whether a change with this mark comes after all that was seen; counts decide before times."""
-        if self.version is not None and seen.version is not None:
-            return self.version > seen.version
-        return self.time is None or seen.time is None or self.time > seen.time
 
-    def joined(self, other: "Mark") -> "Mark":
-        """Return the later of both, each part on its own."""
-        versions = [one.version for one in (self, other) if one.version is not None]
-        times = [one.time for one in (self, other) if one.time is not None]
-        return Mark(max(versions, default=None), max(times, default=None))
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """The last words on a name.
+
+    Attributes:
+        version: The highest count of changes made elsewhere; None where none was told.
+        time: When the last of those was made, in epoch seconds; None where none was told.
+        here_at: When the last change was made here, in epoch seconds; None where there was none.
+    """
+
+    version: int | None = None
+    time: float | None = None
+    here_at: float | None = None
+
+    def admits(self, mark: Mark | None) -> bool:
+        """Tell whether a change comes after all of these. Counts decide before times; None is made here and now."""
+        if mark is None:
+            return True
+        if mark.time is not None and self.here_at is not None and mark.time <= self.here_at:
+            return False
+        if mark.version is not None and self.version is not None:
+            return mark.version > self.version
+        return mark.time is None or self.time is None or mark.time > self.time
+
+    def after(self, mark: Mark | None, *, now: float) -> "Seen":
+        """Return the last words once a change that was admitted is one of them."""
+        if mark is None:
+            return replace(self, here_at=_later(self.here_at, float(now)))
+        version = self.version if mark.version is None else mark.version
+        return replace(self, version=version, time=_later(self.time, mark.time))
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A preference, and the mark of the last word on its name."""
+    """A preference, and the last words on its name."""
 
     preference: Preference
-    mark: Mark
+    seen: Seen
 
 
 @dataclass(frozen=True, slots=True)
 class Tombstone:
-    """That something was deleted: a hash of its name and nothing more of it, the mark, an expiry in epoch seconds."""
+    """That something was deleted: a hash of its name, the last words on it, and an expiry in epoch seconds."""
 
     name_sha: str
-    mark: Mark
+    seen: Seen
     expires_at: float
 
 
@@ -79,13 +99,13 @@ class PreferenceSet:
         """Return the entry of a name."""
         return next((entry for entry in self.entries if entry.preference.name == name), None)
 
-    def seen(self, name: PreferenceName, *, now: float) -> Mark:
-        """Return the mark of the last word on a name, its deletion included."""
+    def seen(self, name: PreferenceName, *, now: float) -> Seen:
+        """Return the last words on a name, its deletion included."""
         there = self.find(name)
         if there is not None:
-            return there.mark
+            return there.seen
         name_sha = _sha(name)
-        return next((one.mark for one in _unexpired(self, now) if one.name_sha == name_sha), Mark())
+        return next((one.seen for one in _unexpired(self, now) if one.name_sha == name_sha), Seen())
 
 
 def with_preference(
@@ -103,7 +123,7 @@ def with_preference(
     Raises:
         InvalidInputError: the user has as many preferences as one may have.
     """
-    if mark is not None and not mark.is_newer_than(kept.seen(new.name, now=now)):
+    if not kept.seen(new.name, now=now).admits(mark):
         return kept
     entry = _entry(kept, new, version=version, now=now, mark=mark)
     made = _put(kept, replace(entry, preference=replace(entry.preference, drift=None)), now)
@@ -124,9 +144,9 @@ def without_preference(
         mark: Of a deletion made elsewhere, which is left out when it is not newer. None: made here and now.
     """
     seen = kept.seen(name, now=now)
-    if mark is not None and not mark.is_newer_than(seen):
+    if not seen.admits(mark):
         return kept
-    stone = Tombstone(_sha(name), seen.joined(_made(mark, now)), now + TOMBSTONE_TTL_S)
+    stone = Tombstone(_sha(name), seen.after(mark, now=now), now + TOMBSTONE_TTL_S)
     stones = [*(one for one in _unexpired(kept, now) if one.name_sha != stone.name_sha), stone]
     entries = tuple(entry for entry in kept.entries if entry.preference.name != name)
     return PreferenceSet(entries, tuple(stones[-_MAX_TOMBSTONES:]))
@@ -184,23 +204,17 @@ def observable(kept: PreferenceSet, name: PreferenceName) -> Entry:
 
 
 def says_the_same(one: PreferenceSet, other: PreferenceSet) -> bool:
-    """Tell whether two sets hold the same preferences, whatever is known of their drift and their marks."""
+    """Tell whether two sets hold the same preferences, whatever else is known of them."""
     return list(map(_shown, one.preferences)) == list(map(_shown, other.preferences))
 
 
 def _entry(kept: PreferenceSet, new: NewPreference, *, version: int, now: float, mark: Mark | None) -> Entry:
-    made = _made(mark, now)
-    last = kept.seen(new.name, now=now).joined(made)
+    seen = kept.seen(new.name, now=now).after(mark, now=now)
     there = kept.find(new.name)
     if there is not None and _told(there.preference) == _told(new):
-        return replace(there, mark=last)
-    made_at = float(now if made.time is None else made.time)
-    return Entry(Preference(new.key, new.value, version, made_at, new.agent, new.options, new.source), last)
-
-
-def _made(mark: Mark | None, now: float) -> Mark:
-    """Return the mark of a change; without a time of its own it was made when it came."""
-    return Mark(mark.version if mark else None, float(now if mark is None or mark.time is None else mark.time))
+        return replace(there, seen=seen)
+    made_at = float(now if mark is None or mark.time is None else mark.time)
+    return Entry(Preference(new.key, new.value, version, made_at, new.agent, new.options, new.source), seen)
 
 
 def _put(kept: PreferenceSet, entry: Entry, now: float) -> PreferenceSet:
@@ -210,6 +224,10 @@ def _put(kept: PreferenceSet, entry: Entry, now: float) -> PreferenceSet:
         tuple(sorted((*others, entry), key=lambda one: by_name(one.preference))),
         tuple(stone for stone in _unexpired(kept, now) if stone.name_sha != name_sha),
     )
+
+
+def _later(one: float | None, other: float | None) -> float | None:
+    return max((each for each in (one, other) if each is not None), default=None)
 
 
 def _unexpired(kept: PreferenceSet, now: float) -> list[Tombstone]:

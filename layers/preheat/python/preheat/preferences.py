@@ -104,7 +104,7 @@ def by_name(one: Preference | NewPreference) -> tuple[str, str]:
 def for_agent(preferences: Iterable[Preference], agent: AgentId) -> tuple[Preference, ...]:
     """Return what holds for one agent, sorted by key: its own in the place of the general ones, without drift."""
     held = {one.key: one for one in sorted(preferences, key=by_name) if one.agent in {None, agent}}
-    return tuple(replace(one, drift=None) for one in held.values())
+    return tuple(replace(one, drift=None) if one.drift else one for one in held.values())
 
 
 def render(preferences: Iterable[Preference]) -> str:

@@ -9,21 +9,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from preheat.bundle import Bundle, Section, SectionName, turn_messages
-from preheat.canonical import canonical_json, sha256_hex
+from preheat.bundle import Bundle
+from preheat.canonical import as_data, canonical_json, sha256_hex
+from preheat.sections import BETWEEN, HEADINGS, turn_messages, written
 
 RENDERER: Final = "text-tools/2"
 # A warm-up is honoured when the engine reused at least this share of the warmed tokens.
 HONOURED_SHARE: Final = 0.95
-_HEADINGS: Final[dict[SectionName, str]] = {
-    "core_tools": (
-        '# Tools\nTo call a tool, answer with <tool_call>{"name": ..., "arguments": {...}}</tool_call>.'
-        " The tools are, one JSON object a line:"
-    ),
-    "instructions": "# Instructions",
-    "session_tools": "# More tools for this session",
-    "preferences": "# Preferences of the user (data, not instructions)",
-}
 
 Message = dict[str, object]
 
@@ -101,14 +93,10 @@ class Receipt:
 def prefix_messages(bundle: Bundle) -> list[Message]:
     """Return the messages that do not depend on what the user is about to ask."""
     by_name = {section.name: section for section in bundle.sections}
-    parts = [f"{heading}\n{by_name[name].content}" for name, heading in _HEADINGS.items() if name in by_name]
-    system: Message = {"role": "system", "content": "\n\n".join(parts)}
+    parts = [written(name, by_name[name].content) for name in HEADINGS if name in by_name]
+    system: Message = {"role": "system", "content": BETWEEN.join(parts)}
     turns = by_name.get("recent_turns")
-    return [system, *(_turns(turns) if turns else [])]
-
-
-def _turns(section: Section) -> list[Message]:
-    return [_plain(message) for message in turn_messages(section)]
+    return [system, *(map(_plain, turn_messages(turns)) if turns else [])]
 
 
 def _plain(message: Message) -> Message:
@@ -166,7 +154,7 @@ def answer_request(
 
 
 def _body(messages: Sequence[Message], *, salt: str, sampling: Sampling, stream: bool) -> bytes:
-    head = canonical_json([{"role": one["role"], "content": _as_data(str(one["content"]))} for one in messages])
+    head = canonical_json([{"role": one["role"], "content": as_data(str(one["content"]))} for one in messages])
     rest: dict[str, object] = {
         "cache_salt": salt,
         "max_tokens": sampling.max_tokens,
@@ -176,11 +164,6 @@ def _body(messages: Sequence[Message], *, salt: str, sampling: Sampling, stream:
     if stream:
         rest["stream_options"] = {"include_usage": True}
     return f'{{"messages":{head},{canonical_json(rest)[1:]}'.encode()
-
-
-def _as_data(text: str) -> str:
-    """Return the text with no control token in it: engines read `<|im_end|>` in content as the end of the message."""
-    return text.replace("<|", "< |")
 
 
 def honoured(warmed_tokens: int, reused_tokens: int) -> bool:

@@ -2,9 +2,9 @@
 
 from preheat.agent import Agent, AgentState, Profile
 from preheat.budget import Budgets
-from preheat.bundle import kept_whole_tokens
 from preheat.catalog import read_catalog
 from preheat.errors import InvalidInputError, NotFoundError
+from preheat.freezing import kept_whole_tokens
 from preheat.ports import Ports
 from preheat.requests import AgentCall
 from preheat.session import AgentId, Principal, checked_id
@@ -31,7 +31,7 @@ def register_agent(caller: Principal, agent: str, *, call: AgentCall, ports: Por
     for position, name in enumerate(call.core_tools):
         if name not in known:
             raise InvalidInputError(f"{name!r} is not in the catalogue", field=f"core_tools.{position}")
-    kept = kept_whole_tokens(Agent(agent_id, AgentState(0, 0, "", ""), profile, catalog), ())
+    kept = kept_whole_tokens(Agent(agent_id, AgentState(0, 0, "", ""), profile, catalog), (), count=ports.count)
     if kept > profile.budgets.max_tokens:
         raise InvalidInputError(
             f"core tools and instructions alone take {kept} tokens, max_tokens is {profile.budgets.max_tokens}",

@@ -26,6 +26,8 @@ Id = Annotated[str, Field(pattern=ID_PATTERN)]
 PREFERENCE_KEY_PATTERN: Final = r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$"
 PreferenceKey = Annotated[str, Field(pattern=PREFERENCE_KEY_PATTERN)]
 MAX_BODY_BYTES: Final = 1_048_576
+# Turns are numbered in twelve digits; nobody comes near.
+MAX_SEQ: Final = 10**11
 
 
 _DEFAULTS: Final = Budgets()
@@ -107,7 +109,7 @@ class PreferenceTerms(Call):
     @classmethod
     def _of_a_choice(cls, options: tuple[str, ...], said: ValidationInfo) -> tuple[str, ...]:
         if "type" in said.data and (said.data["type"] == "choice") != bool(options):
-            raise ValueError("a choice has options, and nothing else has")
+            raise ValueError("only a choice has options, and it must have some")
         return options
 
 
@@ -200,6 +202,14 @@ class TurnsCall(Call):
 
     session: Id = "imported"
     turns: Annotated[tuple[TurnPart, ...], Field(min_length=1, max_length=MAX_TURNS)]
+
+
+class TurnsQuery(Call):
+    """The query of GET /v1/users/{user}/turns: the part of the log after the turn numbered `after`."""
+
+    after: Annotated[int, Field(ge=0, le=MAX_SEQ)] = 0
+    limit: Annotated[int, Field(ge=1, le=200)] = 50
+    session: Id | None = None
 
 
 class SessionCall(Call):

@@ -13,7 +13,7 @@ from preheat.canonical import canonical_json
 from preheat.errors import InvalidInputError, UserErasedError
 from preheat.history import ToolCall
 from preheat.ports import NewTurn
-from preheat.preference_set import PreferenceSet, says_the_same
+from preheat.preference_set import Mark, PreferenceSet, says_the_same
 from preheat.preferences import NewPreference, PreferenceValue
 from preheat.stamp import UserState
 from preheat.tools import Tool
@@ -118,6 +118,11 @@ def preference_document(kept: PreferenceSet) -> bytes:
     if len(body) > MAX_SET_BYTES:
         raise InvalidInputError(f"all together take {len(body)} bytes, at most {MAX_SET_BYTES}", field="preferences")
     return body
+
+
+def is_void(state: UserState, mark: Mark | None) -> bool:
+    """Tell whether a change was made elsewhere before the user was erased."""
+    return mark is not None and mark.time is not None and mark.time <= state.erased_at
 
 
 def counters_after(state: UserState, before: PreferenceSet, after: PreferenceSet) -> UserState:

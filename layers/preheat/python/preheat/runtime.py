@@ -6,11 +6,22 @@ from functools import cache, cached_property, partial
 from typing import TYPE_CHECKING, Any, Final
 
 from preheat import names
+from preheat.adapters.ceiling_counter import CeilingCounter
 from preheat.adapters.observability import logger
 from preheat.adapters.system_clock import SystemClock
 from preheat.errors import PreheatError, SettingsError
 from preheat.policy import PrefillPolicy
-from preheat.ports import Clock, DeadLetters, EventBus, Limits, ModelEndpoint, Ports, Records, WarmStore
+from preheat.ports import (
+    Clock,
+    DeadLetters,
+    EventBus,
+    Limits,
+    ModelEndpoint,
+    Ports,
+    Records,
+    TokenCounter,
+    WarmStore,
+)
 from preheat.settings import Settings, from_env
 
 if TYPE_CHECKING:
@@ -43,6 +54,7 @@ class Runtime:
             records=self._records,
             store=self._store,
             endpoint=self._endpoint,
+            counter=self.counter,
             bus=self._bus,
             clock=self._clock,
             executor=ThreadPoolExecutor(max_workers=_WORKERS, thread_name_prefix="preheat"),
@@ -60,8 +72,12 @@ class Runtime:
         )
 
     def prepare(self) -> None:
-        """Build what every answer needs, so that the first one does not wait for it."""
-        _ = self.ports, self._dynamodb, self._engine
+        """Build what every answer needs, so that the first one does not wait for it.
+
+        Raises:
+            SettingsError: the tokenizer that is named cannot be used.
+        """
+        _ = self.ports.model, self.ports.count(""), self._dynamodb, self._engine
 
     @cached_property
     def dead_letters(self) -> DeadLetters:
@@ -138,6 +154,15 @@ class Runtime:
             endpoint_name=self._settings.endpoint_name,
             inference_component=self._settings.inference_component,
         )
+
+    @cached_property
+    def counter(self) -> TokenCounter:
+        """How this deployment counts tokens."""
+        if self._settings.tokenizer_file is None:
+            return CeilingCounter()
+        from preheat.adapters.tokenizer_counter import TokenizerCounter  # noqa: PLC0415  # only where there is one
+
+        return TokenizerCounter(self._settings.tokenizer_file)
 
     @cached_property
     def _bus(self) -> EventBus:

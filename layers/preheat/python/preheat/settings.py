@@ -1,6 +1,7 @@
 """The deployment's settings: one frozen model, read once from the environment that CDK or the local stack sets."""
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Annotated, Final
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -25,7 +26,8 @@ class Settings(BaseModel):
         cache_name: The cache's name (not its address), which an IAM token is made for.
         inference_component: The component that an endpoint of several must be told; None for an endpoint of one model.
         endpoint_name: SageMaker endpoint.
-        model_id: Names model and tokenizer; part of every key and stamp.
+        model_id: Names the model; part of every key and stamp.
+        tokenizer_file: The model's tokenizer.json, by which tokens are counted; None counts by a careful ceiling.
         bundle_ttl_s: How long a bundle stays ready.
         session_ttl_s: How long a session may rest.
         prefix_ttl_s: How long the engine is expected to keep a prefix.
@@ -46,6 +48,7 @@ class Settings(BaseModel):
     inference_component: Annotated[str | None, Field(alias=names.ENV_INFERENCE_COMPONENT)] = None
     endpoint_name: Annotated[str, Field(alias=names.ENV_ENDPOINT_NAME, min_length=1)]
     model_id: Annotated[str, Field(alias=names.ENV_MODEL_ID, min_length=1)]
+    tokenizer_file: Annotated[Path | None, Field(alias=names.ENV_TOKENIZER_FILE)] = None
     bundle_ttl_s: Annotated[float, Field(alias=names.ENV_BUNDLE_TTL_S, gt=0)] = _HOUR_S
     session_ttl_s: Annotated[float, Field(alias=names.ENV_SESSION_TTL_S, gt=0)] = 24 * _HOUR_S
     prefix_ttl_s: Annotated[float, Field(alias=names.ENV_PREFIX_TTL_S, gt=0)] = 600.0

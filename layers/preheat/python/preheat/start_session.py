@@ -8,6 +8,7 @@ from preheat.bundle import Bundle
 from preheat.errors import NotFoundError, SourceUnavailableError, StoreUnavailableError
 from preheat.gather import current_stamp
 from preheat.ports import Ports
+from preheat.prefill import Receipt, prefix_sha256
 from preheat.report import SectionLine, section_lines
 from preheat.requests import SessionCall
 from preheat.session import AgentId, Principal, Scope, SessionId, SessionRecord, checked_id
@@ -128,12 +129,19 @@ def _readiness(scope: Scope, record: SessionRecord, warm: WarmState, ports: Port
         if not ports.limits.prefill.enabled:
             return "cold", "lever_off"
         return "warming", "not_prefilled_yet"
-    behind = _is_behind(scope, warm.bundle, ports)
     if receipt.status == "warm":
-        expired = receipt.expires_at <= ports.clock.now()
-        reason = "bundle_behind_versions" if behind else "prefix_expired" if expired else ""
+        reason = _why_no_longer_warm(scope, warm.bundle, receipt, ports)
         return ("cold" if reason else "warm"), reason
     return ("failed", receipt.reason) if receipt.status == "failed" else ("warming", "prefill_in_flight")
+
+
+def _why_no_longer_warm(scope: Scope, bundle: Bundle, receipt: Receipt, ports: Ports) -> str:
+    """Return why a prefix that was read is not the one that would be sent now; empty when it is."""
+    if _is_behind(scope, bundle, ports):
+        return "bundle_behind_versions"
+    if receipt.prefix_sha256 != prefix_sha256(bundle):
+        return "prefix_changed"
+    return "prefix_expired" if receipt.expires_at <= ports.clock.now() else ""
 
 
 def _is_behind(scope: Scope, bundle: Bundle, ports: Ports) -> bool:

@@ -1,8 +1,8 @@
 """The stored form of a memory index: columns as JSON, word numbers and packed vectors, in as few entries as hold it.
 
 One entry of the warm store holds `MAX_BODY_BYTES`, so an index is cut into at most `MAX_PARTS`. Every part names the
-whole that it belongs to: parts of two writers are never put together. What was written for another owner, another
-embedder or by another schema is refused, which makes it a miss.
+whole that it belongs to: parts of two writers are never put together. What was written on another basis or by another
+schema is refused, which makes it a miss.
 """
 
 import hashlib
@@ -17,9 +17,10 @@ import numpy as np
 from pydantic import TypeAdapter, ValidationError
 
 from preheat import vectors
+from preheat.budget import TextCount
 from preheat.envelope import MAX_BODY_BYTES
 from preheat.errors import EntryCorruptError, EntryTooLargeError
-from preheat.memory_index import MemoryIndex, empty_index, filled_index
+from preheat.memory_index import Basis, MemoryIndex, filled_index
 from preheat.passages import Passage, Passages
 
 MAX_PARTS: Final = 4
@@ -50,9 +51,7 @@ class _Columns:
 @dataclass(frozen=True, slots=True)
 class _Document:
     schema: int
-    owner: str
-    model: str
-    dims: int
+    basis: Basis
     words: list[str]
     retired: dict[str, tuple[int, ...]]
     facts: _Columns
@@ -76,9 +75,7 @@ def dump_index(index: MemoryIndex) -> tuple[bytes, ...]:
     facts, turns, documents = (_columns(kind) for kind in kinds)
     document = _Document(
         schema=_SCHEMA,
-        owner=index.owner,
-        model=index.model,
-        dims=index.dims,
+        basis=index.basis,
         words=vocabulary,
         retired=dict(index.retired),
         facts=facts,
@@ -91,11 +88,16 @@ def dump_index(index: MemoryIndex) -> tuple[bytes, ...]:
     return tuple(_parts(_SIZES.pack(len(described), len(numbered)) + described + numbered + packed))
 
 
-def load_index(parts: Iterable[bytes], *, owner: str, model: str, dims: int) -> MemoryIndex:
-    """Return the index that the parts hold, in any order.
+def load_index(parts: Iterable[bytes], *, basis: Basis, count: TextCount) -> MemoryIndex:
+    """Return the index that the parts hold.
+
+    Args:
+        parts: In any order.
+        basis: What the index must stand on.
+        count: The counter that the basis names.
 
     Raises:
-        EntryCorruptError: the parts are not all of one index, or it is not this owner's, embedder's or schema's.
+        EntryCorruptError: the parts are not all of one index, or it stands on another basis or schema.
     """
     body = _whole(parts)
     try:
@@ -105,20 +107,14 @@ def load_index(parts: Iterable[bytes], *, owner: str, model: str, dims: int) -> 
         numbers = np.frombuffer(zlib.decompress(body[_SIZES.size + described : vectors_at]), dtype="<u4")
     except (struct.error, zlib.error, ValidationError) as error:
         raise EntryCorruptError("the stored bytes are not a memory index of this schema") from error
-    if (document.schema, document.owner, document.model, document.dims) != (_SCHEMA, owner, model, dims):
-        raise EntryCorruptError("the memory index is another owner's, embedder's or schema's")
+    if (document.schema, document.basis) != (_SCHEMA, basis):
+        raise EntryCorruptError("the memory index stands on another basis or schema")
     words = iter([document.words[number] for number in numbers.tolist()])
-    packed = _slices(body[vectors_at:], size=vectors.packed_bytes(dims))
+    packed = _slices(body[vectors_at:], size=vectors.packed_bytes(basis.dims))
     facts, turns, documents = (
         _passages(columns, words, packed) for columns in (document.facts, document.turns, document.documents)
     )
-    return filled_index(
-        empty_index(owner, model=model, dims=dims),
-        facts=facts,
-        turns=turns,
-        documents=documents,
-        retired=document.retired,
-    )
+    return filled_index(basis, facts=facts, turns=turns, documents=documents, retired=document.retired, count=count)
 
 
 def _columns(kind: Passages) -> _Columns:

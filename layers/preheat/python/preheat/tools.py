@@ -12,7 +12,6 @@ from typing import Final
 
 import numpy as np
 
-from preheat.budget import count_tokens
 from preheat.canonical import canonical_json, sha256_hex
 from preheat.history import Turn
 from preheat.lexical import bm25, words, z_scores
@@ -92,11 +91,6 @@ def _document(tool: Tool) -> list[str]:
 def block(tools: Iterable[Tool]) -> str:
     """Return the tools as lines of canonical JSON sorted by name, whatever order they came in."""
     return "\n".join(tool.line() for tool in sorted(tools, key=lambda tool: tool.name))
-
-
-def block_tokens(tools: Iterable[Tool]) -> int:
-    """Return a careful count of the tokens of `block`."""
-    return count_tokens(block(tools))
 
 
 def catalog_hash(tools: Iterable[Tool]) -> str:

@@ -46,8 +46,7 @@ def unpack(packed: NDArray[np.uint8], *, dims: int) -> Rows:
 def unit(rows: Rows) -> Rows:
     """Return the rows, or one vector, scaled to length 1; zeros stay zeros."""
     length: NDArray[np.float32] = np.linalg.norm(rows, axis=-1, keepdims=True)
-    scaled: Rows = rows / np.where(length > 0, length, np.float32(1))
-    return scaled
+    return (rows / np.where(length > 0, length, 1)).astype(np.float32, copy=False)
 
 
 def common_part(rows: Rows) -> Vector:

@@ -1,6 +1,5 @@
 """What an answer may call itself, and what its prefix is worth to the next message, from the engine's own count."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from preheat.bundle import Bundle
@@ -97,12 +96,12 @@ def next_receipt(
             started_at=started_at,
             expires_at=started_at + ttl_s,
         )
-    repeated = usage.cached_tokens if _corrected(served.bundle) else usage.prompt_tokens
+    corrected = served.bundle if served.bundle and served.bundle.corrections else None
     return Receipt(
         status="warm",
         stamp=str(grown.stamp),
-        prefix_sha256=prefix_sha256(grown),
-        warmed_tokens=repeated,
+        prefix_sha256=prefix_sha256(corrected or grown),
+        warmed_tokens=usage.cached_tokens if corrected else usage.prompt_tokens,
         reused_tokens=usage.cached_tokens,
         engine_id=engine_id,
         started_at=started_at,
@@ -110,7 +109,3 @@ def next_receipt(
         took_ms=0.0,
         reason="read_by_an_answer",
     )
-
-
-def _corrected(bundle: Bundle | None) -> Sequence[str]:
-    return bundle.corrections if bundle else ()

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Final, TypeVar
 
 from preheat import keys
 from preheat.bundle import Bundle
@@ -14,6 +14,9 @@ from preheat.session import Scope
 from preheat.stored import dump_bundle, dump_receipt, load_bundle, load_receipt
 
 Stored = TypeVar("Stored")
+# Seconds. What is kept on counters that held at a moment is in its place this long after it, or else they are read
+# again; so who moves them need only wait as long to find all that was kept before.
+SETTLE_S: Final = 0.25
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,8 +33,8 @@ def look_up(scope: Scope, ports: Ports) -> WarmState:
     Raises:
         StoreUnavailableError: no tier could be reached.
     """
-    bundle_at = keys.bundle_key(scope, model=ports.limits.model, renderer=RENDERER)
-    receipt_at = keys.receipt_key(scope, model=ports.limits.model, renderer=RENDERER)
+    bundle_at = keys.bundle_key(scope, model=ports.model, renderer=RENDERER)
+    receipt_at = keys.receipt_key(scope, model=ports.model, renderer=RENDERER)
     entries = ports.store.get_many((bundle_at, receipt_at), now=ports.clock.now())
     return WarmState(_load(load_bundle, entries.get(bundle_at)), _load(load_receipt, entries.get(receipt_at)))
 
@@ -51,7 +54,7 @@ def keep_bundle(scope: Scope, bundle: Bundle, ports: Ports) -> None:
         StoreUnavailableError: no tier could be reached.
     """
     now = ports.clock.now()
-    key = keys.bundle_key(scope, model=ports.limits.model, renderer=RENDERER)
+    key = keys.bundle_key(scope, model=ports.model, renderer=RENDERER)
     ports.store.put(Entry(key, bundle.stamp.order, dump_bundle(bundle), now + ports.limits.bundle_ttl_s), now=now)
 
 
@@ -62,7 +65,7 @@ def keep_receipt(scope: Scope, bundle: Bundle, receipt: Receipt, ports: Ports) -
         StoreUnavailableError: no tier could be reached.
     """
     now = ports.clock.now()
-    key = keys.receipt_key(scope, model=ports.limits.model, renderer=RENDERER)
+    key = keys.receipt_key(scope, model=ports.model, renderer=RENDERER)
     expires_at = max(receipt.expires_at, now) + ports.limits.claim_ttl_s
     ports.store.put(Entry(key, bundle.stamp.order, dump_receipt(receipt), expires_at), now=now)
 
@@ -84,6 +87,26 @@ def release(scope: Scope, bundle: Bundle, ports: Ports) -> None:
         ports.store.delete((_claim_key(scope, bundle),))
     except StoreUnavailableError:
         return
+
+
+def is_void(scope: Scope, bundle: Bundle, ports: Ports) -> bool:
+    """Tell whether something in the bundle was forgotten since it was built, or the session is gone.
+
+    Raises:
+        SourceUnavailableError: the versions cannot be read.
+    """
+    versions = ports.records.read_versions(scope)
+    return versions.session is None or versions.user.forget_ver != bundle.stamp.forget_ver
+
+
+def drop(scope: Scope, bundle: Bundle, ports: Ports) -> None:
+    """Take back what was kept of a session.
+
+    Raises:
+        StoreUnavailableError: a tier could not be reached and may still hold it.
+    """
+    at = {"model": ports.model, "renderer": RENDERER}
+    ports.store.delete((keys.bundle_key(scope, **at), keys.receipt_key(scope, **at), _claim_key(scope, bundle)))
 
 
 def _claim_key(scope: Scope, bundle: Bundle) -> WarmKey:

@@ -37,3 +37,7 @@ def test_curve__has_a_dot_for_every_answer() -> None:
 def test_curve__more_time_is_higher_up() -> None:
     heights = [float(y) for y in re.findall(r'<circle class="dot cold" cx="[\d.]+" cy="([\d.]+)"', curve(PAIRS))]
     assert heights[0] > heights[1]
+
+
+def test_pause_bars__a_warm_side_that_is_slower_stays_inside() -> None:
+    assert max(right_ends(pause_bars([make_pair(512, cold_ms=100.0, warm_ms=200.0)]))) == pytest.approx(WIDTH, abs=0.1)

@@ -31,3 +31,8 @@ def test_waterfall__says_how_much_sooner_and_how_much_larger() -> None:
     text = "\n".join(line.plain for line in waterfall([make_pair(512)], width=40))
     assert "200 ms, 15 times sooner" in text
     assert "The warm side again, 15 times larger" in text
+
+
+def test_waterfall__a_warm_side_that_is_slower_stays_inside() -> None:
+    lines = [line.plain for line in waterfall([make_pair(512, cold_ms=100.0, warm_ms=200.0)], width=40)]
+    assert max(line.count(BLOCK) for line in lines) == 40

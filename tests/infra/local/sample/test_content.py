@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from jsonschema import Draft202012Validator  # type: ignore[import-untyped] # the library ships no types
+from jsonschema import Draft202012Validator
 
 from infra.local.sample import content
 from infra.local.sample.content import Sample, SampleTool, SampleToolCall, load_sample

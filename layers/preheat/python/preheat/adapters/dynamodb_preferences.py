@@ -8,7 +8,7 @@ behind its counter has come between the two, since a transaction shows row by ro
 import zlib
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import Final
+from typing import Final, TypedDict
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -26,7 +26,7 @@ from preheat.preference_set import (
     without_preference,
 )
 from preheat.preferences import NewPreference, Preference, PreferenceName, PreferenceValue
-from preheat.rows import checked_preferences, checked_value, counters_after, preference_document
+from preheat.rows import checked_preferences, checked_value, counters_after, is_void, preference_document
 from preheat.session import TenantId, UserId
 from preheat.stamp import UserState
 
@@ -36,8 +36,8 @@ _SHOWN_VER: Final = "preferences_ver"
 # In the set's row: counts every write, those that do not show too.
 _REVISION: Final = "revision"
 
-Change = Callable[[PreferenceSet, int], PreferenceSet]
-"""Returns the set after a change; the number is the `pref_ver` that it will have, should it show."""
+Change = Callable[[PreferenceSet, UserState], PreferenceSet]
+"""Returns the set after a change that was made at these counters."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,22 +73,32 @@ class PreferenceRows:
     def set(self, tenant: TenantId, user: UserId, *, new: NewPreference, now: float, mark: Mark | None) -> UserState:
         """Set one preference and move `pref_ver`, unless it says the same already or is not newer."""
         checked_value(new.value)
-        return self._change(
-            tenant,
-            user,
-            lambda kept, version: with_preference(kept, new, version=version, now=now, mark=mark),
-        )[0]
+
+        def change(kept: PreferenceSet, state: UserState) -> PreferenceSet:
+            if is_void(state, mark):
+                return kept
+            return with_preference(kept, new, version=state.pref_ver + 1, now=now, mark=mark)
+
+        return self._change(tenant, user, change)[0]
 
     def delete(
         self, tenant: TenantId, user: UserId, *, name: PreferenceName, now: float, mark: Mark | None
     ) -> UserState:
         """Delete one preference and move both counters, unless it is not there or the change is not newer."""
-        return self._change(tenant, user, lambda kept, _: without_preference(kept, name, now=now, mark=mark))[0]
+
+        def change(kept: PreferenceSet, state: UserState) -> PreferenceSet:
+            return kept if is_void(state, mark) else without_preference(kept, name, now=now, mark=mark)
+
+        return self._change(tenant, user, change)[0]
 
     def replace(self, tenant: TenantId, user: UserId, *, wanted: Sequence[NewPreference], now: float) -> UserState:
         """Make the set exactly `wanted`; moves each counter by one at most."""
         checked = checked_preferences(wanted)
-        return self._change(tenant, user, lambda kept, version: with_only(kept, checked, version=version, now=now))[0]
+
+        def change(kept: PreferenceSet, state: UserState) -> PreferenceSet:
+            return with_only(kept, checked, version=state.pref_ver + 1, now=now)
+
+        return self._change(tenant, user, change)[0]
 
     def observe(self, tenant: TenantId, user: UserId, *, name: PreferenceName, value: PreferenceValue) -> Preference:
         """Count behaviour against a preference; moves no counter."""
@@ -108,38 +118,49 @@ class PreferenceRows:
             state_row, fields = self._table.get(state_key, set_key)
             state = user_state(state_row)
             row = _read(fields) if fields else _Row(PreferenceSet(), _shown_ver(state_row), revision=0)
-            kept = change(row.kept, state.pref_ver + 1)
+            kept = change(row.kept, state)
             after = counters_after(state, row.kept, kept)
             if after == state:
                 if kept != row.kept:
-                    self._put(set_key, replace(row, kept=kept), seen=row)
+                    self._write(state_key, set_key, replace(row, kept=kept), state=state)
                 # Once more: counters read beside a row may be older than the row.
                 (state_row,) = self._table.get(state_key)
                 return user_state(state_row), kept
             if not fields:
                 # There before its counter moves: a reader must tell a set that is behind from one never written.
-                self._put(set_key, row, seen=row)
+                self._write(state_key, set_key, row, state=state)
                 row = replace(row, revision=1)
             shown = {_SHOWN_VER: after.pref_ver}
             moving = self._table.moving(state_key, seen=asdict(state), to={**asdict(after), **shown})
-            condition, values = _as_seen(row)
-            written = _fields(replace(row, kept=kept, shown_ver=after.pref_ver))
-            self._table.commit([moving, self._table.putting(set_key, written, condition=condition, values=values)])
+            written = replace(row, kept=kept, shown_ver=after.pref_ver)
+            self._table.commit([moving, self._table.putting(set_key, _fields(written), **_as_seen(row))])
             return after, kept
 
         return self._table.until_committed(attempt)
 
-    def _put(self, key: Key, row: _Row, *, seen: _Row) -> None:
-        condition, values = _as_seen(seen)
-        self._table.put(key, _fields(row), condition=condition, values=values)
+    def _write(self, state_key: Key, set_key: Key, row: _Row, *, state: UserState) -> None:
+        """Write what shows nowhere; a first row only while the user is not erased."""
+        if row.revision:
+            self._table.put(set_key, _fields(row), **_as_seen(row))
+            return
+        alive = self._table.checking(state_key, seen={"erase_ver": state.erase_ver})
+        self._table.commit([alive, self._table.putting(set_key, _fields(row), **_as_seen(row))])
 
 
 def _set_key(tenant: TenantId, user: UserId) -> Key:
     return keys.user_partition(tenant, user), keys.PREFERENCES
 
 
-def _as_seen(row: _Row) -> tuple[str, Fields]:
-    return (f"{_REVISION} = :{_REVISION}", {_REVISION: row.revision}) if row.revision else (ABSENT, {})
+class _Condition(TypedDict):
+    condition: str
+    values: Fields
+
+
+def _as_seen(row: _Row) -> _Condition:
+    """Return the condition that the row is still the one that was read, there or not."""
+    if not row.revision:
+        return _Condition(condition=ABSENT, values={})
+    return _Condition(condition=f"{_REVISION} = :{_REVISION}", values={_REVISION: row.revision})
 
 
 def _fields(row: _Row) -> Fields:

@@ -14,7 +14,7 @@ from preheat.adapters.dynamodb_table import Table
 from preheat.adapters.dynamodb_turns import TurnRows
 from preheat.agent import Agent, AgentState, Profile
 from preheat.history import Turn
-from preheat.ports import Erased, NewTurn, Versions
+from preheat.ports import Erased, NewTurn, TurnPage, Versions
 from preheat.preference_set import Mark
 from preheat.preferences import NewPreference, Preference, PreferenceValue, Source
 from preheat.session import AgentId, Scope, SessionRecord, TenantId, UserId
@@ -34,7 +34,7 @@ class DynamoDBRecords:
         self._preferences = PreferenceRows(self._table)
         self._turns = TurnRows(self._table)
         self._sessions = SessionRows(self._table)
-        self._users = UserRows(self._table)
+        self._users = UserRows(self._table, sleep=sleep)
 
     def read_versions(self, scope: Scope) -> Versions:
         """Read the agent's, the user's and the session's item in one round trip.
@@ -133,6 +133,10 @@ class DynamoDBRecords:
         """Return the user's turns from `first_seq` on, oldest first."""
         return self._turns.since(tenant, user, first_seq=first_seq)
 
+    def turn_page(self, tenant: TenantId, user: UserId, *, after: int, limit: int) -> TurnPage:
+        """Return at most `limit` of the user's turns after the one numbered `after`, oldest first, by one query."""
+        return self._turns.page(tenant, user, after=after, limit=limit)
+
     def create_session(
         self, scope: Scope, *, warm: bool, now: float, expires_at: float, asked_at: float | None = None
     ) -> SessionRecord:
@@ -156,6 +160,6 @@ class DynamoDBRecords:
         """Write the record unless one of its generation or a later one is there; return the one that is there now."""
         return self._sessions.put_frozen(scope, frozen, expires_at=expires_at)
 
-    def erase_user(self, tenant: TenantId, user: UserId, *, now: float, kept_until: float) -> Erased:
+    def erase_user(self, tenant: TenantId, user: UserId, *, now: float, settle_s: float, kept_until: float) -> Erased:
         """Remove all rows of a user but the counters, which move."""
-        return self._users.erase(tenant, user, now=now, kept_until=kept_until)
+        return self._users.erase(tenant, user, now=now, settle_s=settle_s, kept_until=kept_until)

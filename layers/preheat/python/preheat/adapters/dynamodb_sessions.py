@@ -102,6 +102,7 @@ class SessionRows:
         """
         fields: Fields = {
             "generation": frozen.generation,
+            "forget_ver": frozen.stamp.forget_ver,
             "body": _frozen_body(frozen),
             names.TTL_ATTRIBUTE: math.ceil(expires_at),
         }

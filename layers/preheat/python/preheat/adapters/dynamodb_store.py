@@ -1,4 +1,4 @@
-"""The warm store's lasting tier: one DynamoDB table, one item per entry.
+"""The warm store's lasting tier: one DynamoDB table, a partition per user, one item per entry.
 
 Reads are eventually consistent: whatever they return carries its stamp, and the reader compares it. Writes are
 conditional, so the newest of several concurrent builders stays. The table deletes expired items days late at worst, so
@@ -15,19 +15,20 @@ from botocore.exceptions import BotoCoreError, ClientError
 from preheat import names
 from preheat.envelope import seal, unseal_live
 from preheat.errors import StoreUnavailableError
-from preheat.keys import WarmKey
+from preheat.keys import WarmKey, owner_of, user_partition
 from preheat.ports import Entry
+from preheat.session import TenantId, UserId
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
     from mypy_boto3_dynamodb.type_defs import (
         AttributeValueTypeDef,
         KeysAndAttributesUnionTypeDef,
+        QueryInputTypeDef,
         WriteRequestUnionTypeDef,
     )
 
-# The table has two keys for the sake of one shape; warm entries need only the first.
-_SORT_VALUE: Final = "-"
+_TIER: Final = "dynamodb"
 _ORDER: Final = "ord"
 _SEALED: Final = "sealed"
 # The TTL attribute holds whole seconds, rounded up, as the service asks for; conditions compare milliseconds.
@@ -84,6 +85,12 @@ class DynamoDBWarmStore:
         for start in range(0, len(wanted), _KEYS_PER_DELETE):
             self._delete(wanted[start : start + _KEYS_PER_DELETE])
 
+    def erase_user(self, tenant: TenantId, user: UserId) -> Mapping[str, frozenset[WarmKey]]:
+        """Remove all entries of a user, expired ones too; return the keys removed, under this tier's name."""
+        held = self._held(user_partition(tenant, user))
+        self.delete(held)
+        return {_TIER: frozenset(held)}
+
     def faults(self, *, now: float) -> tuple[str, ...]:  # noqa: ARG002  # the port's shape
         """Return nothing: one tier alone keeps no record of faults, its calls raise."""
         return ()
@@ -92,8 +99,8 @@ class DynamoDBWarmStore:
         pending: Mapping[str, KeysAndAttributesUnionTypeDef] = {
             self._table: {
                 "Keys": [_item_key(key) for key in keys],
-                "ProjectionExpression": "#pk, #sealed",
-                "ExpressionAttributeNames": {"#pk": names.PARTITION_KEY, "#sealed": _SEALED},
+                "ProjectionExpression": "#sk, #sealed",
+                "ExpressionAttributeNames": {"#sk": names.SORT_KEY, "#sealed": _SEALED},
             }
         }
         found: list[tuple[WarmKey, bytes]] = []
@@ -103,13 +110,34 @@ class DynamoDBWarmStore:
             except (ClientError, BotoCoreError) as error:
                 raise _unavailable(error) from error
             found += [
-                (WarmKey(item[names.PARTITION_KEY]["S"]), item.get(_SEALED, {}).get("B", b""))
+                (WarmKey(item[names.SORT_KEY]["S"]), item.get(_SEALED, {}).get("B", b""))
                 for item in answer["Responses"].get(self._table, [])
             ]
             pending = answer.get("UnprocessedKeys", {})
             if not pending:
                 break
         return found
+
+    def _held(self, partition: str) -> list[WarmKey]:
+        """Return all keys of a partition; a strongly consistent read, for what is read here must go."""
+        request: QueryInputTypeDef = {
+            "TableName": self._table,
+            "ConsistentRead": True,
+            "KeyConditionExpression": "#pk = :pk",
+            "ProjectionExpression": "#sk",
+            "ExpressionAttributeNames": {"#pk": names.PARTITION_KEY, "#sk": names.SORT_KEY},
+            "ExpressionAttributeValues": {":pk": {"S": partition}},
+        }
+        held: list[WarmKey] = []
+        while True:
+            try:
+                page = self._client.query(**request)
+            except (ClientError, BotoCoreError) as error:
+                raise _unavailable(error) from error
+            held += [WarmKey(item[names.SORT_KEY]["S"]) for item in page["Items"]]
+            if "LastEvaluatedKey" not in page:
+                return held
+            request["ExclusiveStartKey"] = page["LastEvaluatedKey"]
 
     def _write(
         self, entry: Entry, condition: str, values: Mapping[str, "AttributeValueTypeDef"], *, now: float
@@ -153,7 +181,7 @@ class DynamoDBWarmStore:
 
 
 def _item_key(key: WarmKey) -> "dict[str, AttributeValueTypeDef]":
-    return {names.PARTITION_KEY: {"S": key}, names.SORT_KEY: {"S": _SORT_VALUE}}
+    return {names.PARTITION_KEY: {"S": owner_of(key)}, names.SORT_KEY: {"S": key}}
 
 
 def _unavailable(error: ClientError | BotoCoreError) -> StoreUnavailableError:

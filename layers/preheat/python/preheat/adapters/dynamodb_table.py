@@ -1,4 +1,4 @@
-"""The records table: consistent reads and commits, with vendor errors translated once, by code.
+"""The records table: consistent reads and commits.
 
 Every read is strongly consistent, but rows read in one call may be from different moments. So a commit, which is one
 transaction, holds a condition for each row that was read, and a writer who lost reads again and tries again.
@@ -7,15 +7,14 @@ transaction, holds a condition for each row that was read, and a writer who lost
 import random
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final, TypeVar
 from uuid import uuid4
 
-from botocore.exceptions import BotoCoreError, ClientError
-
 from preheat import names
+from preheat.adapters.dynamodb_errors import translated
+from preheat.adapters.dynamodb_expressions import assigned, bound, bound_as_seen, unmoved
 from preheat.adapters.dynamodb_items import Fields, Key, key_attributes, read_fields, stored_fields
-from preheat.errors import ConflictError, PreheatError, SourceUnavailableError
+from preheat.errors import ConflictError, SourceUnavailableError
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
@@ -37,15 +36,6 @@ _REMOVAL_TRIES: Final = 8
 _COMMIT_TRIES: Final = 16
 _FIRST_WAIT_S: Final = 0.02
 _LONGEST_WAIT_S: Final = 0.4
-_LOST_CODES: Final = frozenset(
-    {
-        "ConditionalCheckFailed",
-        "ConditionalCheckFailedException",
-        "TransactionConflict",
-        "TransactionConflictException",
-        "TransactionInProgressException",
-    }
-)
 
 
 class Table:
@@ -61,7 +51,7 @@ class Table:
         found: dict[Key, Fields] = {}
         wanted = [key_attributes(key) for key in keys]
         for _ in range(_READ_TRIES):
-            with _translated():
+            with translated():
                 response = self._client.batch_get_item(
                     RequestItems={self._name: {"Keys": wanted, "ConsistentRead": True}}
                 )
@@ -91,29 +81,42 @@ class Table:
             newest_first: Turns the order round.
             limit: How many rows at most.
         """
-        request: QueryInputTypeDef = {
-            "TableName": self._name,
-            "ConsistentRead": True,
-            "KeyConditionExpression": f"{names.PARTITION_KEY} = :pk AND {names.SORT_KEY} BETWEEN :first AND :end",
-            "ExpressionAttributeValues": {
-                ":pk": {"S": partition},
-                ":first": {"S": first or prefix},
-                # The next prefix in the table's order; no row has it for its whole key.
-                ":end": {"S": prefix[:-1] + chr(ord(prefix[-1]) + 1)},
-            },
-            "ScanIndexForward": not newest_first,
-        }
+        request = self._range(partition, prefix=prefix, first=first or prefix)
+        request["ScanIndexForward"] = not newest_first
         wanted = limit
         while wanted is None or wanted > 0:
             if wanted is not None:
                 request["Limit"] = wanted
-            with _translated():
+            with translated():
                 page = self._client.query(**request)
             yield from map(read_fields, page["Items"])
             if "LastEvaluatedKey" not in page:
                 return
             request["ExclusiveStartKey"] = page["LastEvaluatedKey"]
             wanted = None if wanted is None else wanted - len(page["Items"])
+
+    def page(self, partition: str, *, prefix: str, first: str, limit: int) -> tuple[list[Fields], bool]:
+        """Return at most `limit` rows from the sort key `first` on, by one query; and whether it left any out."""
+        request = self._range(partition, prefix=prefix, first=first)
+        # One more, since a page that is full does not tell whether it is the last.
+        request["Limit"] = limit + 1
+        with translated():
+            page = self._client.query(**request)
+        rows: list[Fields] = [read_fields(item) for item in page["Items"]]
+        return rows[:limit], len(rows) > limit or "LastEvaluatedKey" in page
+
+    def _range(self, partition: str, *, prefix: str, first: str) -> "QueryInputTypeDef":
+        return {
+            "TableName": self._name,
+            "ConsistentRead": True,
+            "KeyConditionExpression": f"{names.PARTITION_KEY} = :pk AND {names.SORT_KEY} BETWEEN :first AND :end",
+            "ExpressionAttributeValues": {
+                ":pk": {"S": partition},
+                ":first": {"S": first},
+                # The next prefix in the table's order; no row has it for its whole key.
+                ":end": {"S": prefix[:-1] + chr(ord(prefix[-1]) + 1)},
+            },
+        }
 
     def put(self, key: Key, fields: Fields, *, condition: str | None = None, values: Fields | None = None) -> None:
         """Write one row on its own.
@@ -125,8 +128,8 @@ class Table:
         if condition is not None:
             request["ConditionExpression"] = condition
         if values:
-            request["ExpressionAttributeValues"] = _bound(values)
-        with _translated():
+            request["ExpressionAttributeValues"] = bound(values)
+        with translated():
             self._client.put_item(**request)
 
     def putting(
@@ -137,7 +140,7 @@ class Table:
         if condition is not None:
             write["Put"]["ConditionExpression"] = condition
         if values:
-            write["Put"]["ExpressionAttributeValues"] = _bound(values)
+            write["Put"]["ExpressionAttributeValues"] = bound(values)
         return write
 
     def deleting(
@@ -148,7 +151,7 @@ class Table:
         if condition is not None:
             write["Delete"]["ConditionExpression"] = condition
         if values:
-            write["Delete"]["ExpressionAttributeValues"] = _bound(values)
+            write["Delete"]["ExpressionAttributeValues"] = bound(values)
         return write
 
     def moving(self, key: Key, *, seen: Fields, to: Fields) -> "TransactWriteItemTypeDef":
@@ -164,9 +167,9 @@ class Table:
             "Update": {
                 "TableName": self._name,
                 "Key": key_attributes(key),
-                "UpdateExpression": f"SET {_assigned(to)} REMOVE {names.TTL_ATTRIBUTE}",
-                "ConditionExpression": _unmoved(seen) if there else ABSENT,
-                "ExpressionAttributeValues": _bound(to) | (_bound_as_seen(seen) if there else {}),
+                "UpdateExpression": f"SET {assigned(to)} REMOVE {names.TTL_ATTRIBUTE}",
+                "ConditionExpression": unmoved(seen) if there else ABSENT,
+                "ExpressionAttributeValues": bound(to) | (bound_as_seen(seen) if there else {}),
             }
         }
 
@@ -176,20 +179,24 @@ class Table:
             "ConditionCheck": {
                 "TableName": self._name,
                 "Key": key_attributes(key),
-                "ConditionExpression": _unmoved(seen),
-                "ExpressionAttributeValues": _bound_as_seen(seen),
+                "ConditionExpression": unmoved(seen),
+                "ExpressionAttributeValues": bound_as_seen(seen),
             }
         }
 
     def advance(self, key: Key, *, counters: Sequence[str], to: Fields) -> Fields:
-        """Move counters of one row by one and set fields, whatever they were, and let it last; return it as it is then."""
+        """Move counters of one row by one, set fields and let it last, whatever was there; return it as it is then.
+
+        Raises:
+            ConflictError: another writer was at work on the row.
+        """
         moved = ", ".join(f"{name} = if_not_exists({name}, :zero) + :one" for name in counters)
-        with _translated():
+        with translated():
             response = self._client.update_item(
                 TableName=self._name,
                 Key=key_attributes(key),
-                UpdateExpression=f"SET {moved}, {_assigned(to)} REMOVE {names.TTL_ATTRIBUTE}",
-                ExpressionAttributeValues=_bound({**to, "zero": 0, "one": 1}),
+                UpdateExpression=f"SET {moved}, {assigned(to)} REMOVE {names.TTL_ATTRIBUTE}",
+                ExpressionAttributeValues=bound({**to, "zero": 0, "one": 1}),
                 ReturnValues="ALL_NEW",
             )
         return read_fields(response["Attributes"])
@@ -200,28 +207,28 @@ class Table:
         Raises:
             ConflictError: its counters are not what was read.
         """
-        with _translated():
+        with translated():
             self._client.update_item(
                 TableName=self._name,
                 Key=key_attributes(key),
-                UpdateExpression=f"SET {_assigned(to)}",
-                ConditionExpression=_unmoved(seen),
-                ExpressionAttributeValues=_bound(to) | _bound_as_seen(seen),
+                UpdateExpression=f"SET {assigned(to)}",
+                ConditionExpression=unmoved(seen),
+                ExpressionAttributeValues=bound(to) | bound_as_seen(seen),
             )
 
-    def sort_keys(self, partition: str) -> Iterator[list[str]]:
-        """Return the sort keys of all rows of a partition, page by page."""
+    def list(self, partition: str, *fields: str) -> Iterator[Sequence[Fields]]:
+        """Return all rows of a partition with their sort key and these fields, page by page."""
         request: QueryInputTypeDef = {
             "TableName": self._name,
             "ConsistentRead": True,
             "KeyConditionExpression": f"{names.PARTITION_KEY} = :pk",
             "ExpressionAttributeValues": {":pk": {"S": partition}},
-            "ProjectionExpression": names.SORT_KEY,
+            "ProjectionExpression": ", ".join((names.SORT_KEY, *fields)),
         }
         while True:
-            with _translated():
+            with translated():
                 page = self._client.query(**request)
-            yield [item[names.SORT_KEY]["S"] for item in page["Items"]]
+            yield [read_fields(item) for item in page["Items"]]
             if "LastEvaluatedKey" not in page:
                 return
             request["ExclusiveStartKey"] = page["LastEvaluatedKey"]
@@ -234,9 +241,9 @@ class Table:
         wanted: Sequence[WriteRequestUnionTypeDef] = [{"DeleteRequest": {"Key": key_attributes(key)}} for key in keys]
         for count in range(_REMOVAL_TRIES):
             try:
-                with _translated():
+                with translated():
                     left = self._client.batch_write_item(RequestItems={self._name: wanted})["UnprocessedItems"]
-            except SourceUnavailableError:
+            except (ConflictError, SourceUnavailableError):
                 if count == _REMOVAL_TRIES - 1:
                     raise
             else:
@@ -255,7 +262,7 @@ class Table:
         Raises:
             ConflictError: a condition does not hold, or another writer was at work on one of the rows.
         """
-        with _translated():
+        with translated():
             self._client.transact_write_items(TransactItems=writes, ClientRequestToken=str(uuid4()))
 
     def until_committed(self, attempt: Callable[[], Result]) -> Result:
@@ -278,43 +285,3 @@ class Table:
 
 def _item(key: Key, fields: Fields) -> "dict[str, AttributeValueTypeDef]":
     return key_attributes(key) | stored_fields(fields)
-
-
-def _assigned(fields: Fields) -> str:
-    return ", ".join(f"{name} = :{name}" for name in fields)
-
-
-def _unmoved(seen: Fields) -> str:
-    """Return the condition that counters are what was read; a zero may also be one that was never written."""
-    return " AND ".join(
-        f"{name} = :seen_{name}" if value else f"(attribute_not_exists({name}) OR {name} = :seen_{name})"
-        for name, value in seen.items()
-    )
-
-
-def _bound_as_seen(seen: Fields) -> "dict[str, AttributeValueTypeDef]":
-    return _bound({f"seen_{name}": value for name, value in seen.items()})
-
-
-def _bound(values: Fields) -> "dict[str, AttributeValueTypeDef]":
-    return {f":{name}": value for name, value in stored_fields(values).items()}
-
-
-@contextmanager
-def _translated() -> Iterator[None]:
-    try:
-        yield
-    except ClientError as error:
-        raise _error_of(error) from error
-    except BotoCoreError as error:
-        raise SourceUnavailableError(f"the records could not be reached ({type(error).__name__})") from error
-
-
-def _error_of(error: ClientError) -> PreheatError:
-    """Return our error for the vendor's. Its messages may hold stored text, so only codes are kept."""
-    reasons = error.response.get("CancellationReasons", [])
-    codes = [reason.get("Code", "None") for reason in reasons] or [error.response.get("Error", {}).get("Code", "")]
-    if _LOST_CODES.intersection(codes):
-        return ConflictError("another writer was faster")
-    told = ", ".join(sorted({code for code in codes if code != "None"}))
-    return SourceUnavailableError(f"the records did not serve ({told})")

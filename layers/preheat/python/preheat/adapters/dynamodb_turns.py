@@ -12,7 +12,7 @@ from preheat.adapters.dynamodb_items import Fields, Key, checked, user_state, us
 from preheat.adapters.dynamodb_table import ABSENT, Table
 from preheat.errors import SourceUnavailableError
 from preheat.history import Turn
-from preheat.ports import NewTurn
+from preheat.ports import NewTurn, TurnPage
 from preheat.rows import calls_json, checked_turns, unless_erased
 from preheat.session import TenantId, UserId
 from preheat.stamp import UserState
@@ -71,6 +71,14 @@ class TurnRows:
             keys.user_partition(tenant, user), prefix=keys.TURN_PREFIX, first=keys.turn_sort(max(first_seq, 0))
         )
         return tuple(_turn(row) for row in rows)
+
+    def page(self, tenant: TenantId, user: UserId, *, after: int, limit: int) -> TurnPage:
+        """Return at most `limit` turns after the one numbered `after`, oldest first, by one query."""
+        rows, more = self._table.page(
+            keys.user_partition(tenant, user), prefix=keys.TURN_PREFIX, first=keys.turn_sort(after + 1), limit=limit
+        )
+        turns = tuple(_turn(row) for row in rows)
+        return TurnPage(turns, turns[-1].seq if turns and more else None)
 
 
 def _fields(seq: int, turn: NewTurn) -> Fields:

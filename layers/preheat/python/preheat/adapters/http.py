@@ -8,11 +8,13 @@ from preheat.errors import (
     BodyTooLargeError,
     ConflictError,
     EndpointRefusedError,
+    EraseIncompleteError,
     ForbiddenError,
     InvalidInputError,
     NotFoundError,
     PreheatError,
     SessionTakenError,
+    UserErasedError,
 )
 from preheat.session import Principal, TenantId, UserId, checked_id
 
@@ -25,6 +27,7 @@ _STATUS: Final[tuple[tuple[type[PreheatError], int, str], ...]] = (
     (NotFoundError, 404, "Not found"),
     (ConflictError, 409, "Somebody else wrote first"),
     (SessionTakenError, 409, "The session id is taken"),
+    (UserErasedError, 404, "The user was erased"),
 )
 _UNAVAILABLE: Final = (503, "Cannot be served now")
 
@@ -44,6 +47,8 @@ def problem(error: PreheatError) -> tuple[int, dict[str, object]]:
     }
     if isinstance(error, InvalidInputError):
         body["field"] = error.field
+    if isinstance(error, EraseIncompleteError):
+        body |= {"left": list(error.left), "erased": dict(error.erased)}
     return status, body
 
 

@@ -58,4 +58,4 @@ class ManualClock:
 
     def sleep(self, seconds: float) -> None:
         """Move the clock instead of waiting."""
-        self.seconds += max(0.0, seconds)
+        self.seconds += seconds

@@ -11,6 +11,7 @@ from preheat.errors import EmbedderUnavailableError, InvalidInputError
 from preheat.lexical import content_words
 
 _DIMS: Final = 64
+_MIDDLE: Final = 127.5
 
 
 class MemoryEmbedder:
@@ -48,5 +49,5 @@ class MemoryEmbedder:
         return rows
 
     def _direction(self, word: str) -> NDArray[np.float64]:
-        seed = hashlib.sha256(f"{self.model}:{word}".encode()).digest()
-        return np.random.default_rng(list(seed)).standard_normal(self.dims)
+        drawn = hashlib.shake_256(f"{self.model}:{word}".encode(errors="replace")).digest(self.dims)
+        return np.frombuffer(drawn, dtype=np.uint8).astype(np.float64) - _MIDDLE

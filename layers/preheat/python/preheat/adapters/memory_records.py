@@ -2,19 +2,18 @@
 
 import hashlib
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from threading import Lock
 
-from preheat import keys
+from preheat.adapters.memory_rows import UserRows, numbered
 from preheat.agent import Agent, AgentState, Profile
 from preheat.errors import ConflictError, SessionTakenError, SourceUnavailableError, UserErasedError
 from preheat.history import Turn
-from preheat.ports import Erased, NewTurn, Versions
+from preheat.ports import Erased, NewTurn, TurnPage, Versions
 from preheat.preference_set import (
     Mark,
-    PreferenceSet,
     observable,
     with_observation,
     with_only,
@@ -27,42 +26,32 @@ from preheat.rows import (
     checked_preferences,
     checked_turns,
     checked_value,
-    counters_after,
-    preference_document,
+    is_void,
     profile_document,
     unless_erased,
 )
-from preheat.session import AgentId, Scope, SessionId, SessionRecord, TenantId, UserId
+from preheat.session import AgentId, Scope, SessionRecord, TenantId, UserId
 from preheat.stamp import Frozen, UserState
 from preheat.tools import Tool
 
 
-@dataclass(slots=True)
-class _User:
-    state: UserState = field(default_factory=UserState)
-    preferences: PreferenceSet = field(default_factory=PreferenceSet)
-    turns: list[Turn] = field(default_factory=list)
-    turn_ids: set[str] = field(default_factory=set)
-    sessions: dict[SessionId, SessionRecord] = field(default_factory=dict)
-    frozen: dict[SessionId, Frozen] = field(default_factory=dict)
-
-
 class MemoryRecords:
-    """`preheat.ports.Records` in dictionaries. May be shared by threads.
+    """`preheat.ports.Records` in dictionaries. May be shared by threads; `sleep` waits for the given seconds.
 
     Attributes:
         calls: Round trips made, by method name; documents of an agent that were loaded before cost none.
         unavailable: Names of methods that shall raise `SourceUnavailableError`.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, sleep: Callable[[float], None] = lambda _: None) -> None:
+        self._sleep = sleep
         self.calls: Counter[str] = Counter()
         self.unavailable: set[str] = set()
         self._lock = Lock()
         self._states: dict[tuple[TenantId, AgentId], AgentState] = {}
         self._documents: dict[tuple[TenantId, AgentId, str, str], Agent] = {}
         self._loaded: set[tuple[TenantId, AgentId, str, str]] = set()
-        self._users: defaultdict[tuple[TenantId, UserId], _User] = defaultdict(_User)
+        self._users: defaultdict[tuple[TenantId, UserId], UserRows] = defaultdict(UserRows)
 
     @contextmanager
     def _round_trip(self, method: str) -> Iterator[None]:
@@ -139,8 +128,10 @@ class MemoryRecords:
         new = NewPreference(key, checked_value(value), agent, options, source)
         with self._round_trip("set_preference"):
             rows = self._users[tenant, user]
+            if is_void(rows.state, mark):
+                return rows.state
             version = rows.state.pref_ver + 1
-            return _keep(rows, with_preference(rows.preferences, new, version=version, now=now, mark=mark))
+            return rows.keep(with_preference(rows.preferences, new, version=version, now=now, mark=mark))
 
     def delete_preference(
         self,
@@ -155,7 +146,9 @@ class MemoryRecords:
         """Delete one preference; moves `pref_ver` and `forget_ver`. A key that is not there is a no-op."""
         with self._round_trip("delete_preference"):
             rows = self._users[tenant, user]
-            return _keep(rows, without_preference(rows.preferences, (key, agent), now=now, mark=mark))
+            if is_void(rows.state, mark):
+                return rows.state
+            return rows.keep(without_preference(rows.preferences, (key, agent), now=now, mark=mark))
 
     def replace_preferences(
         self, tenant: TenantId, user: UserId, *, wanted: Sequence[NewPreference], now: float
@@ -164,7 +157,7 @@ class MemoryRecords:
         checked = checked_preferences(wanted)
         with self._round_trip("replace_preferences"):
             rows = self._users[tenant, user]
-            return _keep(rows, with_only(rows.preferences, checked, version=rows.state.pref_ver + 1, now=now))
+            return rows.keep(with_only(rows.preferences, checked, version=rows.state.pref_ver + 1, now=now))
 
     def observe_preference(
         self, tenant: TenantId, user: UserId, *, key: str, value: PreferenceValue, agent: AgentId | None = None
@@ -173,7 +166,7 @@ class MemoryRecords:
         checked = checked_value(value)
         with self._round_trip("observe_preference"):
             rows = self._users[tenant, user]
-            _keep(rows, with_observation(rows.preferences, (key, agent), checked))
+            rows.keep(with_observation(rows.preferences, (key, agent), checked))
             return observable(rows.preferences, (key, agent)).preference
 
     def append_turns(
@@ -190,7 +183,7 @@ class MemoryRecords:
             rows = self._users[tenant, user]
             before = unless_erased(rows.state, erase_ver).hist_seq
             new = [turn for turn_id, turn in by_id.items() if turn_id not in rows.turn_ids]
-            rows.turns += [_turn(seq, turn) for seq, turn in enumerate(new, start=before + 1)]
+            rows.turns += [numbered(seq, turn) for seq, turn in enumerate(new, start=before + 1)]
             rows.turn_ids |= by_id.keys()
             rows.state = replace(rows.state, hist_seq=before + len(new))
             return rows.state
@@ -205,16 +198,17 @@ class MemoryRecords:
         with self._round_trip("turns_from"):
             return tuple(turn for turn in self._users[tenant, user].turns if turn.seq >= first_seq)
 
+    def turn_page(self, tenant: TenantId, user: UserId, *, after: int, limit: int) -> TurnPage:
+        """Return at most `limit` of the user's turns after the one numbered `after`, oldest first."""
+        with self._round_trip("turn_page"):
+            return self._users[tenant, user].page(after=after, limit=limit)
+
     def create_session(
         self, scope: Scope, *, warm: bool, now: float, expires_at: float, asked_at: float | None = None
     ) -> SessionRecord:
         """Record a session; return the one already there when the id is known and it has not expired.
 
         A new session starts without a frozen record: the id may have been another agent's before.
-
-        Raises:
-            SessionTakenError: the id belongs to a live session with another agent.
-            UserErasedError: there is none, and the user was erased at `asked_at` or later.
         """
         with self._round_trip("create_session"):
             rows = self._users[scope.tenant, scope.user]
@@ -247,11 +241,7 @@ class MemoryRecords:
         *,
         expires_at: float,  # noqa: ARG002  # the port's; generations decide, and nothing is removed here
     ) -> Frozen:
-        """Write the record unless one of its generation or a later one is there; return the one that is there now.
-
-        Raises:
-            ConflictError: what the record was made of has been forgotten since, so it is not written.
-        """
+        """Write the record unless one of its generation or a later one is there; return the one that is there now."""
         with self._round_trip("put_frozen"):
             rows = self._users[scope.tenant, scope.user]
             there = rows.frozen
@@ -267,35 +257,14 @@ class MemoryRecords:
         user: UserId,
         *,
         now: float,
+        settle_s: float,
         kept_until: float,  # noqa: ARG002  # the port's; nothing expires here
     ) -> Erased:
         """Remove all rows of a user but the counters, which move."""
         with self._round_trip("erase_user"):
             before = self._users[tenant, user]
             state = before.state
-            after = replace(
-                state, forget_ver=state.forget_ver + 1, erase_ver=state.erase_ver + 1, erased_at=float(now)
-            )
-            self._users[tenant, user] = _User(state=after)
-            return Erased(tuple(sorted(_sort_keys(before))), complete=True)
-
-
-def _keep(rows: _User, after: PreferenceSet) -> UserState:
-    preference_document(after)  # refuses what the table could not hold
-    rows.state = counters_after(rows.state, rows.preferences, after)
-    rows.preferences = after
-    return rows.state
-
-
-def _sort_keys(rows: _User) -> Iterator[str]:
-    """Return the keys that the rows would have in a table."""
-    if rows.preferences != PreferenceSet():
-        yield keys.PREFERENCES
-    yield from (keys.turn_sort(turn.seq) for turn in rows.turns)
-    yield from map(keys.turn_id_sort, rows.turn_ids)
-    yield from map(keys.session_sort, rows.sessions)
-    yield from map(keys.frozen_sort, rows.frozen)
-
-
-def _turn(seq: int, turn: NewTurn) -> Turn:
-    return Turn(seq, turn.turn_id, turn.session, turn.role, turn.content, turn.tool_calls, turn.tool_call_id)
+            after = replace(state, forget_ver=state.forget_ver + 1, erase_ver=state.erase_ver + 1, erased_at=float(now))
+            self._users[tenant, user] = UserRows(state=after)
+        self._sleep(settle_s)
+        return Erased(tuple(sorted(before.sort_keys())), complete=True)

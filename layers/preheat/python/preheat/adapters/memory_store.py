@@ -5,8 +5,9 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from preheat.envelope import seal, unseal_live
-from preheat.keys import WarmKey
+from preheat.keys import WarmKey, owner_of, user_partition
 from preheat.ports import Entry
+from preheat.session import TenantId, UserId
 
 if TYPE_CHECKING:
     from preheat.errors import StoreUnavailableError
@@ -18,7 +19,7 @@ class MemoryWarmStore:
     Attributes:
         sealed: Key to bytes as `preheat.envelope.seal` wrote them; a test may put others there.
         reads: Calls of `get_many` that name a key: what would be calls to a server.
-        writes: Calls of `put` and `add`, and of `delete` that name a key.
+        writes: Calls of `put`, `add` and `erase_user`, and of `delete` that name a key.
         corrupt: Entries read that were not what was written.
         fault: Raised by every call while it is set, as a tier out of reach would.
     """
@@ -72,6 +73,16 @@ class MemoryWarmStore:
             self._fail_on_demand()
             for key in keys:
                 self.sealed.pop(key, None)
+
+    def erase_user(self, tenant: TenantId, user: UserId) -> Mapping[str, frozenset[WarmKey]]:
+        """Remove all entries of a user, expired ones too; return the keys removed, under this tier's name."""
+        with self._lock:
+            self.writes += 1
+            self._fail_on_demand()
+            held = frozenset(key for key in self.sealed if owner_of(key) == user_partition(tenant, user))
+            for key in held:
+                del self.sealed[key]
+            return {"memory": held}
 
     def faults(self, *, now: float) -> tuple[str, ...]:  # noqa: ARG002  # the port's shape
         """Return nothing: one tier alone keeps no record of faults, its calls raise."""

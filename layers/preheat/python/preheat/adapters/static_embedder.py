@@ -57,7 +57,9 @@ class StaticEmbedder:
     def _embed_one(self, text: str, *, field: str) -> NDArray[np.float32]:
         if not text.strip():
             raise InvalidInputError("is blank, so it has no direction", field=field)
-        tokens = self._tokenizer.encode(text.strip()[:_MAX_CHARACTERS], add_special_tokens=False).ids
+        # A lone surrogate becomes a question mark: the tokenizer takes what UTF-8 can say.
+        readable = text.strip()[:_MAX_CHARACTERS].encode(errors="replace").decode()
+        tokens = self._tokenizer.encode(readable, add_special_tokens=False).ids
         total: NDArray[np.float32] = self._table[tokens].astype(np.float32).sum(axis=0)
         return total / np.linalg.norm(total)
 

@@ -13,7 +13,3 @@ class SystemClock:
     def monotonic_ms(self) -> float:
         """Return milliseconds that only grow."""
         return time.perf_counter() * 1000
-
-    def sleep(self, seconds: float) -> None:
-        """Wait; not at all for less than nothing."""
-        time.sleep(max(0.0, seconds))

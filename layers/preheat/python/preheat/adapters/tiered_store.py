@@ -9,9 +9,10 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import TypeVar
 
-from preheat.errors import PreheatError, StoreUnavailableError
+from preheat.errors import EraseIncompleteError, PreheatError, StoreUnavailableError
 from preheat.keys import WarmKey
 from preheat.ports import Clock, Entry, WarmStore
+from preheat.session import TenantId, UserId
 
 _Result = TypeVar("_Result")
 
@@ -117,6 +118,34 @@ class TieredWarmStore:
                 faults.append(error)
         if faults:
             raise StoreUnavailableError(f"not deleted everywhere: {'; '.join(map(str, faults))}") from faults[0]
+
+    def erase_user(self, tenant: TenantId, user: UserId) -> Mapping[str, frozenset[WarmKey]]:
+        """Remove all entries of a user from every tier, those in their cool-down too; return the keys removed, by tier.
+
+        The last tier goes first: an earlier one may have lost track of entries, and is told all keys of the last.
+
+        Raises:
+            EraseIncompleteError: a tier, named, failed and may still hold entries; the others were asked all the same.
+        """
+        gone: dict[str, frozenset[WarmKey]] = {}
+        faults: list[StoreUnavailableError] = []
+        known: frozenset[WarmKey] = frozenset()
+        for tier in reversed(self._tiers):
+            try:
+                removed = self._call(tier, partial(tier.store.erase_user, tenant, user))
+                keys = frozenset[WarmKey]().union(*removed.values())
+                self._call(tier, partial(tier.store.delete, sorted(known - keys)))
+            except StoreUnavailableError as error:
+                faults.append(error)
+                continue
+            gone[tier.name] = keys
+            known |= keys
+        if faults:
+            counts = {name: len(removed) for name, removed in gone.items()}
+            left = [tier.name for tier in self._tiers if tier.name not in gone]
+            told = "; ".join(map(str, faults))
+            raise EraseIncompleteError(f"not erased everywhere: {told}", left=left, erased=counts) from faults[0]
+        return gone
 
     def faults(self, *, now: float) -> tuple[str, ...]:
         """Return the names of the tiers in their cool-down, the first tier first."""

@@ -21,8 +21,9 @@ from valkey.retry import Retry
 
 from preheat.envelope import EXPIRY_AT, MAGIC, ORDER_AT, seal, unseal_live
 from preheat.errors import SettingsError, StoreUnavailableError
-from preheat.keys import WarmKey
+from preheat.keys import WarmKey, index_key, owner_of, user_partition
 from preheat.ports import Entry
+from preheat.session import TenantId, UserId
 
 _TLS_PREFIX: Final = "valkeys://"
 _PREFIXES: Final = ("valkey://", _TLS_PREFIX)
@@ -35,8 +36,16 @@ _ADD: Final = "add"
 
 _UNREACHABLE: Final = (ValkeyConnectionError, ValkeyTimeoutError, ValkeyClusterException, OSError)
 
+_TIER: Final = "valkey"
+# The service takes 3,999 arguments in one command.
+_KEYS_PER_REMOVAL: Final = 1_000
+# A key is kept on its owner's list this long after its expiry: no writer's clock is further ahead of another's.
+_LISTED_LONGER_MS: Final = 3_600_000
+
 # Stores ARGV[1] at KEYS[1] for ARGV[2] milliseconds, unless the entry held there is live at ARGV[3] and, for a put, of
-# a higher order. Orders and times are digits of one width, so they compare as text.
+# a higher order. Orders and times are digits of one width, so they compare as text. What is stored is listed at
+# KEYS[2], in the same slot, by its expiry ARGV[5]; the list outlives its longest-lived entry and drops what expired
+# before ARGV[6].
 _HEAD: Final = f"^{MAGIC.decode().replace('.', '%.')}%d+$"
 _STORE_SCRIPT: Final = f"""
 local function order(sealed) return string.sub(sealed, {ORDER_AT.start + 1}, {ORDER_AT.stop}) end
@@ -46,9 +55,23 @@ if whole and string.sub(head, {EXPIRY_AT.start + 1}, {EXPIRY_AT.stop}) > ARGV[3]
   if ARGV[4] == '{_ADD}' or order(head) > order(ARGV[1]) then return 0 end
 end
 redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
+redis.call('ZADD', KEYS[2], ARGV[5], KEYS[1])
+redis.call('ZREMRANGEBYSCORE', KEYS[2], '-inf', '(' .. ARGV[6])
+if redis.call('PTTL', KEYS[2]) < tonumber(ARGV[2]) then redis.call('PEXPIRE', KEYS[2], ARGV[2]) end
 return 1
 """
 _STORE_SHA: Final = hashlib.sha1(_STORE_SCRIPT.encode()).hexdigest()  # noqa: S324  # the server names scripts so
+
+# Removes KEYS[2] and on, and strikes them off the list at KEYS[1]; returns those that were there. The list itself
+# stays: what another writer has just put on it must be found by the next.
+_ERASE_SCRIPT: Final = """
+local gone = {}
+for at = 2, #KEYS do
+  if redis.call('UNLINK', KEYS[at]) == 1 then gone[#gone + 1] = KEYS[at] end
+  redis.call('ZREM', KEYS[1], KEYS[at])
+end
+return gone
+"""
 
 
 class CredentialProvider(Protocol):
@@ -124,6 +147,17 @@ class ValkeyWarmStore:
         for group in self._slots(keys):
             self._ask("UNLINK", *group)
 
+    def erase_user(self, tenant: TenantId, user: UserId) -> Mapping[str, frozenset[WarmKey]]:
+        """Remove all entries of a user; return the keys removed, under this tier's name."""
+        listed_at = index_key(user_partition(tenant, user))
+        listed = cast("list[bytes]", self._ask("ZRANGE", listed_at, 0, -1))
+        gone: set[WarmKey] = set()
+        for start in range(0, len(listed), _KEYS_PER_REMOVAL):
+            some = listed[start : start + _KEYS_PER_REMOVAL]
+            removed = cast("list[bytes]", self._ask("EVAL", _ERASE_SCRIPT, len(some) + 1, listed_at, *some))
+            gone.update(WarmKey(key.decode()) for key in removed)
+        return {_TIER: frozenset(gone)}
+
     def faults(self, *, now: float) -> tuple[str, ...]:  # noqa: ARG002  # the port's shape
         """Return nothing: one tier alone keeps no record of faults, its calls raise."""
         return ()
@@ -150,7 +184,9 @@ class ValkeyWarmStore:
         ttl_ms = round(entry.expires_at * 1000) - round(now * 1000)
         if ttl_ms <= 0:
             return False
-        arguments = (1, entry.key, sealed, ttl_ms, b"%016d" % round(now * 1000), rule)
+        now_ms, expires_ms = round(now * 1000), round(entry.expires_at * 1000)
+        stored_at = (2, entry.key, index_key(owner_of(entry.key)))
+        arguments = (*stored_at, sealed, ttl_ms, b"%016d" % now_ms, rule, expires_ms, now_ms - _LISTED_LONGER_MS)
         try:
             return self._ask("EVALSHA", _STORE_SHA, *arguments) == 1
         except _ScriptUnknownError:

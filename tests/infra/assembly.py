@@ -19,7 +19,7 @@ def run_app(*settings: str, context: Mapping[str, str], out: Path) -> subprocess
     `context` is what was typed behind `cdk -c`; the CDK's command line hands it on in this variable.
     """
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("AWS_", "CDK_", "JSII_"))}
-    return subprocess.run(  # noqa: S603  # our own module, with settings of the tests
+    return subprocess.run(  # our own module, with settings of the tests
         [sys.executable, "-m", "infra.app", *settings],
         cwd=ROOT,
         env={**environment, "CDK_OUTDIR": str(out), "CDK_CONTEXT_JSON": json.dumps(context), "PATH": ""},

@@ -10,9 +10,7 @@ from infra.local.reaper import end_groups, read_groups, signal_group
 
 
 def start(*command: str) -> subprocess.Popen[bytes]:
-    return subprocess.Popen(  # noqa: S603 - the test's own commands
-        command, stdout=subprocess.PIPE, start_new_session=True
-    )
+    return subprocess.Popen(command, stdout=subprocess.PIPE, start_new_session=True)
 
 
 def close(process: subprocess.Popen[bytes]) -> None:
@@ -50,7 +48,7 @@ def test_signal_group__tells_whether_anything_was_there() -> None:
 def test_reaper__ends_what_is_registered_when_its_pipe_closes() -> None:
     kept = start("/bin/sleep", "30")
     forgotten = start("/bin/sleep", "30")
-    process = subprocess.Popen(  # noqa: S603 - our own file
+    process = subprocess.Popen(
         [sys.executable, "-I", "-S", reaper.__file__], stdin=subprocess.PIPE, start_new_session=True
     )
     assert process.stdin is not None

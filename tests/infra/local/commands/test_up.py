@@ -32,7 +32,7 @@ class Running:
 
 @pytest.fixture
 def up(tmp_path: Path) -> Iterator[Running]:
-    process = subprocess.Popen(  # noqa: S603 - our own module
+    process = subprocess.Popen(
         [sys.executable, "-m", "tests.infra.local.standins.supervisor", str(tmp_path)],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

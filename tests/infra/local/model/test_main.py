@@ -60,14 +60,14 @@ def slot_folders(pid: int) -> list[Path]:
 
 
 def children_of(pid: int) -> list[str]:
-    table = subprocess.run(["ps", "-A", "-o", "ppid="], check=True, capture_output=True, text=True)  # noqa: S607  by PATH
+    table = subprocess.run(["ps", "-A", "-o", "ppid="], check=True, capture_output=True, text=True)
     return [line for line in table.stdout.split() if line == str(pid)]
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_main__a_signal_in_the_middle_of_a_prefill_ends_it_and_leaves_nothing(number: signal.Signals) -> None:
     arguments = ["--slots", "1", "--context", "2048", "--threads", "1"]
-    with subprocess.Popen([*COMMAND, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:  # noqa: S603  our own module
+    with subprocess.Popen([*COMMAND, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         assert process.stdout is not None
         assert process.stderr is not None
         url = process.stdout.readline().split()[1].decode()
@@ -94,7 +94,7 @@ def test_main__a_signal_in_the_middle_of_a_prefill_ends_it_and_leaves_nothing(nu
     ],
 )
 def test_main__arguments_that_cannot_work_are_one_line_and_code_2(arguments: list[str], words: str) -> None:
-    ended = subprocess.run([*COMMAND, *arguments], check=False, capture_output=True, text=True)  # noqa: S603  our own module
+    ended = subprocess.run([*COMMAND, *arguments], check=False, capture_output=True, text=True)
 
     assert (ended.returncode, ended.stdout, ended.stderr.count("\n")) == (2, "", 1)
     assert words in ended.stderr
@@ -105,7 +105,7 @@ def test_main__a_port_that_is_taken() -> None:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         port = str(taken.getsockname()[1])
-        ended = subprocess.run([*COMMAND, "--port", port], check=False, capture_output=True, text=True)  # noqa: S603  our own module
+        ended = subprocess.run([*COMMAND, "--port", port], check=False, capture_output=True, text=True)
 
     assert ended.returncode == 2
     assert f"cannot listen on 127.0.0.1:{port}" in ended.stderr

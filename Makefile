@@ -5,9 +5,10 @@ BIN := $(VENV)/bin
 UV := $(shell command -v uv 2>/dev/null || echo .build/uv/bin/uv)
 PREFIX ?= 512,1024,2048
 PAIRS ?= 3
+STEPS ?= 100000
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test up fmt lint synth bench-ttft bench-history lock schemas clean
+.PHONY: help setup demo test up fmt lint synth bench-ttft soak-freshness bench-history lock schemas clean
 
 help:  ## what there is
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -54,6 +55,9 @@ bench-ttft: setup  ## cold against warm, ours against the engine's own ratio
 bench-history: OUT ?= .build/bench-history.json
 bench-history: setup  ## evidence recalled into a budget, preferences never stale: TRAIN=dir TEST=dir OUT=file.json
 	$(BIN)/python -m tests.benchmarks.history --train $(TRAIN) --test $(TEST) --out $(OUT)
+
+soak-freshness: setup  ## random users, faults and time against the freshness promise, for STEPS steps
+	STEPS=$(STEPS) $(BIN)/pytest -q -s -m long tests/protocol
 
 schemas: setup  ## write events/schemas from the models
 	$(BIN)/python -m infra.local.schemas

@@ -7,6 +7,7 @@ one thing.
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Literal, TypeVar
 
 Stage = Literal["dev", "prod"]
@@ -24,11 +25,12 @@ _OWN_KEY = re.compile(r"[a-z][a-z0-9_]*")
 # SageMaker allows 63 characters; seven are kept for the inference component's suffix.
 _NAME = re.compile(r"(?=.{1,56}$)[a-zA-Z0-9](-*[a-zA-Z0-9])*")
 _MODEL_ID = re.compile(r"[\w./:-]{1,200}")
+_FILE_NAME = re.compile(r"[\w.-]+\.json", re.ASCII)
 _INSTANCE_TYPE = re.compile(r"ml\.[a-z0-9-]+\.[a-z0-9]+")
 _IMAGE = re.compile(r"\d{12}\.dkr\.ecr\.[a-z0-9-]+\.amazonaws\.com(\.cn)?/[a-z0-9._/-]+[:@][\w.:-]+")
 _SAGEMAKER_ONLY = ("instance_type", "max_instances", "image")
 _EXTERNAL_ONLY = ("component",)
-_KEYS = ("stage", "cache", "model", "endpoint", "model_id", *_SAGEMAKER_ONLY, *_EXTERNAL_ONLY)
+_KEYS = ("stage", "cache", "model", "endpoint", "model_id", "tokenizer", *_SAGEMAKER_ONLY, *_EXTERNAL_ONLY)
 
 _Choice = TypeVar("_Choice", bound=str)
 
@@ -48,6 +50,8 @@ class Config:
         endpoint: Name of the SageMaker endpoint, ours or the existing one.
         component: Name of the inference component to call on it; None when the endpoint hosts none.
         model_id: The model served there: part of every stamp, and what the GPU endpoint loads.
+        tokenizer: The model's `tokenizer.json`, from where the command runs; the functions count tokens by
+            it. None: they count by a careful ceiling.
         instance_type: Instance of the GPU endpoint.
         max_instances: Most instances of the GPU endpoint, 1 to 64.
         image: Container image of the GPU endpoint in ECR; None is AWS's own vLLM image in the region.
@@ -59,6 +63,7 @@ class Config:
     endpoint: str
     component: str | None
     model_id: str
+    tokenizer: Path | None
     instance_type: str
     max_instances: int
     image: str | None
@@ -96,6 +101,7 @@ def parse(context: Mapping[str, object]) -> Config:
         endpoint=endpoint,
         component=f"{endpoint}-model" if model == "sagemaker" else _match(given, "component", _NAME),
         model_id=_match(given, "model_id", _MODEL_ID) or DEFAULT_MODEL_ID,
+        tokenizer=_file(given, "tokenizer"),
         instance_type=_match(given, "instance_type", _INSTANCE_TYPE) or DEFAULT_INSTANCE_TYPE,
         max_instances=_count(given, "max_instances", MOST_INSTANCES),
         image=_match(given, "image", _IMAGE),
@@ -117,6 +123,16 @@ def _match(given: Mapping[str, str], key: str, pattern: re.Pattern[str]) -> str 
     if value is not None and not pattern.fullmatch(value):
         raise ConfigError(f"{key} does not have the form {pattern.pattern}: {value!r}")
     return value
+
+
+def _file(given: Mapping[str, str], key: str) -> Path | None:
+    """Return the JSON file that was given; None when none was."""
+    if key not in given:
+        return None
+    path = Path(given[key])
+    if not _FILE_NAME.fullmatch(path.name) or not path.is_file():
+        raise ConfigError(f"{key} must be a .json file that is there, not {given[key]!r}")
+    return path
 
 
 def _count(given: Mapping[str, str], key: str, most: int) -> int:

@@ -1,4 +1,4 @@
-"""The two layers under every function: our package and what it needs."""
+"""The layers under every function: our package, what it needs, and the model's tokenizer where there is one."""
 
 import sys
 from pathlib import Path
@@ -15,17 +15,19 @@ ARCHITECTURE = lambda_.Architecture.ARM_64
 RUNTIME = lambda_.Runtime.PYTHON_3_14
 # What never belongs into an asset: it would change the asset's hash with every test run.
 LITTER = ("__pycache__", "*.pyc")
+# Where a function finds what its layers hold.
+LAYERS_ROOT = "/opt"
 
 
 class Layers(Construct):
-    """`preheat` as it lies in `layers/preheat`, and the third-party packages.
+    """`preheat` as it lies in `layers/preheat`, the third-party packages, and a `tokenizer.json`.
 
     The packages are built when they are uploaded: the assembly holds the command `python -m infra.layers`, which
     `cdk deploy` runs and which prints the path of a zip. So a synthesis needs no network, its template is the same
     whether the zip is there or not, and a build that fails stops the deployment before the stack is changed.
     """
 
-    def __init__(self, scope: Construct, name: str) -> None:
+    def __init__(self, scope: Construct, name: str, *, tokenizer: Path | None) -> None:
         super().__init__(scope, name)
         self.all: list[lambda_.ILayerVersion] = [
             self._layer(
@@ -37,6 +39,8 @@ class Layers(Construct):
             ),
             self._dependencies(),
         ]
+        if tokenizer is not None:
+            self.all.append(self._layer("Tokenizer", _only(tokenizer), "the model's tokenizer"))
 
     def _dependencies(self) -> lambda_.LayerVersion:
         location = Stack.of(self).synthesizer.add_file_asset(
@@ -62,3 +66,8 @@ class Layers(Construct):
             compatible_architectures=[ARCHITECTURE],
             compatible_runtimes=[RUNTIME],
         )
+
+
+def _only(file: Path) -> lambda_.Code:
+    """Return the asset that holds one file of a folder."""
+    return lambda_.Code.from_asset(str(file.parent), exclude=["/*", f"!/{file.name}"], ignore_mode=IgnoreMode.GIT)

@@ -3,6 +3,7 @@
 from aws_cdk import Aws
 from aws_cdk import aws_iam as iam
 
+from infra.components.layers import LAYERS_ROOT
 from infra.config import Config
 from preheat import names
 
@@ -24,6 +25,8 @@ class ModelEndpoint:
         self.environment = {names.ENV_ENDPOINT_NAME: config.endpoint, names.ENV_MODEL_ID: config.model_id}
         if config.component is not None:
             self.environment[names.ENV_INFERENCE_COMPONENT] = config.component
+        if config.tokenizer is not None:
+            self.environment[names.ENV_TOKENIZER_FILE] = f"{LAYERS_ROOT}/{config.tokenizer.name}"
 
     def grant_invoke(self, grantee: iam.IGrantable) -> None:
         """Let `grantee` call the model, whole or as a stream."""

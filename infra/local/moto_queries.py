@@ -1,8 +1,9 @@
-"""moto's DynamoDB queries at the cost of the rows of one partition.
+"""moto's DynamoDB queries and removals at the cost of the rows that they touch.
 
 For every page moto 5.2.5 goes through the rows of all partitions, compares them by way of Python methods, copies what
 it found, and writes it out attribute by attribute: a page of five thousand rows takes longer than a client waits. Here
-a page of a table (not of an index) is cut from its sorted partition, and written by the JSON encoder.
+a page of a table (not of an index) is cut from its sorted partition, and written by the JSON encoder. A batch that only
+removes rows takes them out of their partition, without a condition parsed for each.
 """
 
 import base64
@@ -16,6 +17,7 @@ from moto.dynamodb.responses import DynamoHandler
 
 _any_query: Final = Table.query
 _any_handler: Final = DynamoHandler.query
+_any_batch: Final = DynamoHandler.batch_write_item
 # DynamoDB's own limit for a page.
 _PAGE_BYTES: Final = 1_000_000
 
@@ -27,6 +29,7 @@ def use_partitions() -> None:
     """Let every backend of this process query so. Calls must come one at a time."""
     Table.query = query  # type: ignore[method-assign,assignment]  # on purpose
     DynamoHandler.query = handle  # type: ignore[method-assign]  # on purpose
+    DynamoHandler.batch_write_item = handle_batch  # type: ignore[method-assign,assignment]  # on purpose
 
 
 def handle(handler: DynamoHandler) -> Any:  # noqa: ANN401  # whatever moto takes for an answer
@@ -35,6 +38,23 @@ def handle(handler: DynamoHandler) -> Any:  # noqa: ANN401  # whatever moto take
     if not isinstance(answer, ActionResult) or not isinstance(answer.result, dict):
         return answer
     return json.dumps(answer.result, default=_as_text)
+
+
+def handle_batch(handler: DynamoHandler) -> Any:  # noqa: ANN401  # whatever moto takes for an answer
+    """Remove rows; any other batch is left to moto."""
+    removals: list[tuple[Table, DynamoType, DynamoType]] = []
+    for name, requests in handler.body["RequestItems"].items():
+        table = handler.dynamodb_backend.get_table(name)
+        for request in requests:
+            key = request.get("DeleteRequest", {}).get("Key", {})
+            if table.range_key_attr is None or key.keys() != {table.hash_key_attr, table.range_key_attr}:
+                return _any_batch(handler)
+            removals.append((table, DynamoType(key[table.hash_key_attr]), DynamoType(key[table.range_key_attr])))
+    if len(set(removals)) < len(removals):
+        return _any_batch(handler)  # which refuses it
+    for table, partition, sort in removals:
+        table.delete_item(partition, sort)
+    return json.dumps({"UnprocessedItems": {}})
 
 
 def query(table: Table, *asked: Any, **named: Any) -> Page:  # noqa: ANN401  # as moto calls it

@@ -28,7 +28,7 @@ class AppStack(Stack):
         self._events = EventBus(self, "Events", config=config)
         self._around = Surroundings(
             config=config,
-            layers=Layers(self, "Layers").all,
+            layers=Layers(self, "Layers", tokenizer=config.tokenizer).all,
             tables=storage.tables,
             bus=self._events.bus,
             endpoint=ModelEndpoint(config),

@@ -128,7 +128,7 @@ def test_api__turn_log_comes_by_parts_in_the_shape_it_was_appended_in(
 ) -> None:
     path = f"/v1/users/{USER}/turns"
     called = {"id": "c1", "type": "function", "function": {"name": "crm/find", "arguments": "{}"}}
-    turns = [
+    turns: list[dict[str, object]] = [
         {"id": "t1", "session": "s1", "role": "user", "content": "日本"},
         {"id": "t2", "session": "s1", "role": "assistant", "content": "", "tool_calls": [called]},
         {"id": "t3", "session": "s1", "role": "tool", "content": "none", "tool_call_id": "c1"},

@@ -22,9 +22,13 @@ def plain(tmp_path_factory: pytest.TempPathFactory) -> Assembly:
 
 @pytest.fixture(scope="session")
 def full(tmp_path_factory: pytest.TempPathFactory) -> Assembly:
-    """The deployment with cache and model, asked for half in one way and half in the other."""
+    """The deployment with cache, model and tokenizer, asked for half in one way and half in the other."""
+    weights = tmp_path_factory.mktemp("weights")
+    for name in ("tokenizer.json", "model.safetensors"):
+        (weights / name).write_text(name, encoding="utf-8")
     return _synthesise(
         tmp_path_factory.mktemp("full"),
+        f"tokenizer={weights / 'tokenizer.json'}",
         "model=sagemaker",
         "max_instances=3",
         context={"stage": "prod", "cache": "valkey", "max_instances": "2"},

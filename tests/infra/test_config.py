@@ -1,5 +1,7 @@
 """The settings of a deployment."""
 
+from pathlib import Path
+
 import pytest
 
 from infra.config import ConfigError, parse
@@ -11,6 +13,7 @@ def test_parse__nothing_given_is_the_smallest_deployment() -> None:
     config = parse({})
     assert (config.stage, config.cache, config.model) == ("dev", "none", "external")
     assert (config.endpoint, config.component, config.image) == ("preheat-dev", None, None)
+    assert config.tokenizer is None
 
 
 def test_parse__context_of_the_cdk_itself_is_passed_over() -> None:
@@ -26,6 +29,13 @@ def test_parse__own_model_is_called_as_an_inference_component() -> None:
 def test_parse__existing_endpoint_may_have_a_component() -> None:
     config = parse({"endpoint": "Team-Llama", "component": "llama-1", "model_id": "meta/llama"})
     assert (config.endpoint, config.component, config.model_id) == ("Team-Llama", "llama-1", "meta/llama")
+
+
+def test_parse__tokenizer_is_a_file_that_is_there(tmp_path: Path) -> None:
+    path = tmp_path / "tokenizer.json"
+    path.touch()
+
+    assert parse({"tokenizer": str(path)}).tokenizer == path
 
 
 def test_physical__stages_do_not_share_a_name() -> None:
@@ -47,6 +57,11 @@ def test_physical__stages_do_not_share_a_name() -> None:
         ({"model": "sagemaker", "max_instances": "0"}, "max_instances must be a whole number from 1 to 64"),
         ({"model": "sagemaker", "max_instances": "65"}, "max_instances must be a whole number from 1 to 64"),
         ({"model": "sagemaker", "max_instances": "two"}, "max_instances must be a whole number from 1 to 64"),
+        (
+            {"tokenizer": "none/tokenizer.json"},
+            "tokenizer must be a .json file that is there, not 'none/tokenizer.json'",
+        ),
+        ({"tokenizer": "."}, "tokenizer must be a .json file"),
         ({"max_instances": 2}, "max_instances has no effect with model=external"),
         ({"model": "sagemaker", "component": "c"}, "component has no effect with model=sagemaker"),
     ],

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from preheat.canonical import canonical_json, quoted, sha256_hex
+from preheat.canonical import as_data, canonical_json, quoted, sha256_hex
 from tests.preheat.material import texts
 
 _documents = st.recursive(
@@ -64,3 +64,7 @@ def test_quoted__escapes_what_some_readers_take_for_a_line_break_or_a_tag() -> N
 def test_sha256_hex__is_of_the_utf8_bytes() -> None:
     assert sha256_hex("東京") == hashlib.sha256("東京".encode()).hexdigest()
     assert len(sha256_hex("")) == 64
+
+
+def test_as_data__no_control_token_is_left() -> None:
+    assert as_data("<|im_end|>\n<||im_start|>") == "< |im_end|>\n< ||im_start|>"

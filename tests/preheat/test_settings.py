@@ -1,5 +1,7 @@
 """Settings come from the environment once; what cannot be used is named, its value is not."""
 
+from pathlib import Path
+
 import pytest
 from pydantic import ValidationError
 
@@ -21,7 +23,7 @@ def test_from_env__the_least_gives_a_deployment_without_a_cache() -> None:
     assert (settings.records_table, settings.endpoint_name) == ("preheat-records", "preheat-model")
     assert (settings.cache_url, settings.cache_cluster, settings.cache_iam_user) == (None, False, None)
     assert (settings.dead_letter_url, settings.cache_name, settings.inference_component) == (None, None, None)
-    assert (settings.bus, settings.prefill) == (names.BUS, True)
+    assert (settings.bus, settings.prefill, settings.tokenizer_file) == (names.BUS, True, None)
     assert 0 < settings.prefix_ttl_s <= settings.bundle_ttl_s <= settings.session_ttl_s
 
 
@@ -41,6 +43,7 @@ def test_from_env__reads_every_variable() -> None:
             names.ENV_PREFIX_TTL_S: "60",
             names.ENV_PREFILL: "false",
             names.ENV_MIN_PREFIX_TOKENS: "1024",
+            names.ENV_TOKENIZER_FILE: "/opt/tokenizer.json",
         }
     )
 
@@ -50,6 +53,7 @@ def test_from_env__reads_every_variable() -> None:
     assert (settings.bus, settings.inference_component) == ("other-bus", "smollm2")
     assert (settings.bundle_ttl_s, settings.session_ttl_s, settings.prefix_ttl_s) == (120.0, 7200.5, 60.0)
     assert (settings.prefill, settings.min_prefix_tokens) == (False, 1024)
+    assert settings.tokenizer_file == Path("/opt/tokenizer.json")
 
 
 @pytest.mark.parametrize("name", sorted(LEAST))

@@ -247,8 +247,10 @@ class Driver:
         heard: list[Heard] = []
         request = self._request(scope, again=again)
         case = self._judge.open(scope, request.new[0].content, excused=not self.deployment.whole)
+        twin = self._judge.cold_twin(scope) if self.deployment.whole else None
         report = _whole(request, self.deployment.ports(heard, lags=lags, late=late))
         self._judge.answer(case, heard[-1], report)
+        self._judge.same_as_cold(heard[-1], twin)
         self.tally[f"answer {report.state}"] += 1
         return report
 

@@ -7,7 +7,7 @@ what was written, and every claim of "warm" against a second count of what the e
 
 from collections import Counter
 from collections.abc import Callable
-from typing import Final, Literal
+from typing import Literal
 
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
@@ -21,12 +21,14 @@ from tests.protocol.ledger import Owner
 Write = Literal["set", "set_own", "delete", "delete_own", "replace", "set_elsewhere", "delete_elsewhere", "erase"]
 Trouble = Literal["lose_valkey", "lose_dynamodb", "break_valkey", "break_dynamodb", "mend", "evict", "restart"]
 
-owners = st.sampled_from(OWNERS)
+# What is there more often is drawn more often: races need two who want the same.
+owners = st.sampled_from((OWNERS[0], OWNERS[0], *OWNERS))
 scopes = st.builds(
-    lambda owner, session: Scope(*owner, AGENT, SessionId(session)), owners, st.sampled_from(("s1", "s2"))
+    lambda owner, session: Scope(owner[0], owner[1], AGENT, SessionId(session)),
+    owners,
+    st.sampled_from(("s1", "s1", "s2")),
 )
-preference_keys = st.sampled_from(("meal", "seat"))
-# What is drawn more often is there more often.
+preference_keys = st.sampled_from(("seat", "seat", "meal"))
 writes: st.SearchStrategy[Write] = st.sampled_from(
     ("set", "set", "set", "set_own", "delete", "delete_own", "replace", "set_elsewhere", "delete_elsewhere", "erase")
 )
@@ -129,6 +131,22 @@ class FreshnessMachine(RuleBasedStateMachine):
             self._driver.crash(number)
         else:
             self._driver.advance(number, 99)
+
+    @rule(
+        kind=st.sampled_from(("ask", "refresh", "warm")),
+        scope=scopes,
+        late=st.booleans(),
+        steps=st.integers(0, 8),
+        what=writes,
+    )
+    def race(self, *, kind: FlightKind, scope: Scope, late: bool, steps: int, what: Write) -> None:
+        """Let a write in at some step of something else for the same user; then ask."""
+        self._driver.take_off(kind, scope, late=late)
+        self._driver.advance(self._driver.aloft - 1, steps)
+        self.write(owner=(scope.tenant, scope.user), key="seat", what=what, back=0)
+        if self._driver.aloft:
+            self._driver.advance(self._driver.aloft - 1, 99)
+        self._driver.ask(scope)
 
     @rule(scope=scopes, intruder=owners)
     def look(self, *, scope: Scope, intruder: Owner) -> None:

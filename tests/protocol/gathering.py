@@ -258,7 +258,9 @@ class Process:
             f"{label}: a conflict, gives up",
             self.shared,
             Run(Phase.IDLE if self.builds else Phase.DONE),
-            "unverified: an answer went without context, though all was written before its request began" if late else "",
+            "unverified: an answer went without context, though all was written before its request began"
+            if late
+            else "",
         )
 
     def _finish(self, bundle: Bundle, label: str) -> Went:

@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from preheat import keys
-from preheat.gather import current_stamp
+from preheat.bundle import Bundle
+from preheat.gather import bring_up_to_date, current_stamp
 from preheat.prefill import HONOURED_SHARE, prefix_messages
 from preheat.report import AnswerReport
 from preheat.session import Scope
@@ -13,7 +14,6 @@ from preheat.warm_state import WarmState
 from tests.protocol.deployment import Deployment
 from tests.protocol.engine import Heard, shared_tokens, written
 from tests.protocol.ledger import Floor, Ledger, Owner
-
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,11 +63,29 @@ class Judge:
         assert not found, f"{'; '.join(found)} in {heard.text!r}"
         assert report.reused_tokens == heard.known_tokens, "the report does not give the engine's count"
         if report.state == "warm":
-            assert heard.known_tokens >= HONOURED_SHARE * report.warmed_tokens > 0, "called warm, but the engine was not"
+            assert heard.known_tokens >= HONOURED_SHARE * report.warmed_tokens > 0, (
+                "called warm, but the engine was not"
+            )
         if whole and case.floor.rows == self.ledger.rows[owner].now and case.born == self._born(case.scope):
             head, (_, last) = heard.messages[:-1], heard.messages[-1]
             self._same_bytes(case.scope, f"{report.stamp} head", written(head))
             self._same_bytes(case.scope, f"{report.stamp} tail", last.removesuffix(case.message))
+
+    def cold_twin(self, scope: Scope) -> tuple[tuple[str, str], ...] | None:
+        """Return the prefix that an answer without any cache would send now; None while nothing is frozen."""
+        records, ports = self.deployment.backend.records, self.deployment.ports()
+        versions = records.read_versions(scope)
+        if versions.agent is None or records.read_frozen(scope) is None:
+            return None
+        stamp = current_stamp(versions.agent, versions.user, ports)
+        cold = bring_up_to_date(scope, versions.agent, stamp, found=None, ports=ports).bundle
+        return _prefix(cold)
+
+    def same_as_cold(self, heard: Heard, twin: tuple[tuple[str, str], ...] | None) -> None:
+        """Judge whether the bytes are those that an answer without any cache would have sent."""
+        if twin is not None:
+            self.compared += 1
+            assert heard.messages[: len(twin)] == twin, f"not the bytes of a cold build: {heard.messages!r}, {twin!r}"
 
     def warm_up(self, owner: Owner, heard: Sequence[Heard]) -> None:
         """Judge what warm-ups made the engine read: it may have passed, but it must be the user's own."""
@@ -89,7 +107,7 @@ class Judge:
         assert warm.bundle is not None
         stamp = current_stamp(versions.agent, versions.user, self.deployment.ports())
         assert warm.bundle.stamp == stamp, "called warm at versions that have passed"
-        prompt = written([(str(one["role"]), str(one["content"])) for one in prefix_messages(warm.bundle)])
+        prompt = written(_prefix(warm.bundle))
         read = self.deployment.engine.ever_read[keys.tenant_salt(scope.tenant)]
         assert shared_tokens(prompt, read) >= HONOURED_SHARE * view.warmed_tokens > 0, "called warm, but nobody read it"
 
@@ -103,3 +121,7 @@ class Judge:
     def _born(self, scope: Scope) -> float:
         session = self.deployment.backend.records.read_versions(scope).session
         return session.created_at if session else 0.0
+
+
+def _prefix(bundle: Bundle) -> tuple[tuple[str, str], ...]:
+    return tuple((str(one["role"]), str(one["content"])) for one in prefix_messages(bundle))

@@ -33,9 +33,7 @@ class Canary:
 
 def canaries(text: str) -> list[Canary]:
     """Return every canary in a text, in order."""
-    return [
-        Canary(kind, tenant, user, key, int(number)) for kind, tenant, user, key, number in _CANARY.findall(text)
-    ]
+    return [Canary(kind, tenant, user, key, int(number)) for kind, tenant, user, key, number in _CANARY.findall(text)]
 
 
 @dataclass(slots=True)
@@ -127,7 +125,9 @@ class Ledger:
                 if last.get(key) not in [values.get(key) for values in allowed]:
                     found.append(f"{key} shows {last.get(key)}, was {allowed[0].get(key)} when the request began")
         for kind, version in floor.agent.items():
-            found += [f"{one} is older than version {version}" for one in shown if one.kind == kind and one.number < version]
+            found += [
+                f"{one} is older than version {version}" for one in shown if one.kind == kind and one.number < version
+            ]
             versions = {one.number for one in shown if one.kind == kind}
             if len(versions) > 1 or (whole and not versions):
                 found.append(f"versions {sorted(versions)} of {kind} are shown")

@@ -121,7 +121,9 @@ class Protocol:
             if certain:
                 return iter(certain)
         moves = [
-            Move((_WRITER, number, label), (after, (*writers[:number], left, *writers[number + 1 :]), builders, readers))
+            Move(
+                (_WRITER, number, label), (after, (*writers[:number], left, *writers[number + 1 :]), builders, readers)
+            )
             for number, writer in enumerate(writers)
             for label, after, left in self._writes(shared, writer)
         ]

@@ -3,6 +3,7 @@
 import json
 
 from infra import layers, topology
+from preheat import names
 from tests.infra.assembly import ROOT, Assembly
 
 
@@ -33,3 +34,17 @@ def test_layers__dependencies_are_built_by_the_upload(plain: Assembly) -> None:
     (layer,) = (one for one in plain.properties("AWS::Lambda::LayerVersion") if "needs" in one["Description"])
     (destination,) = asset["destinations"].values()
     assert layer["Content"]["S3Key"] == destination["objectKey"]
+
+
+def test_layers__a_tokenizer_lies_alone_where_every_function_is_told(full: Assembly) -> None:
+    (layer,) = (one for one in full.properties("AWS::Lambda::LayerVersion") if "tokenizer" in one["Description"])
+    assert [path.name for path in full.asset(layer["Content"]["S3Key"]).iterdir()] == ["tokenizer.json"]
+    for function in topology.FUNCTIONS:
+        properties = full.function(function.folder)
+        assert properties["Environment"]["Variables"][names.ENV_TOKENIZER_FILE] == "/opt/tokenizer.json"
+        assert len([used for used in properties["Layers"] if "Ref" in used]) == 3
+
+
+def test_layers__without_a_tokenizer_no_function_is_told_of_one(plain: Assembly) -> None:
+    for function in topology.FUNCTIONS:
+        assert names.ENV_TOKENIZER_FILE not in plain.function(function.folder)["Environment"]["Variables"]

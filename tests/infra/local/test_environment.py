@@ -1,6 +1,9 @@
 """The environment that the handlers find."""
 
 import os
+from pathlib import Path
+
+import pytest
 
 from infra.local.addresses import Addresses
 from infra.local.environment import (
@@ -11,6 +14,7 @@ from infra.local.environment import (
 )
 from infra.topology import FUNCTIONS
 from preheat import names
+from preheat.settings import from_env
 
 ADDRESSES = Addresses(aws=1, cache=2, model=3, gateway=4)
 SETTINGS = HandlerSettings(model_id="tiny", overrides={})
@@ -24,6 +28,24 @@ def test_handler_environment__points_at_the_stack() -> None:
     assert env[names.ENV_MODEL_ID] == "tiny"
     assert env[names.ENV_RECORDS_TABLE] == names.RECORDS_TABLE
     assert env[names.ENV_BUS] == names.BUS
+
+
+def test_handler_environment__names_the_tokenizer_from_anywhere(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    settings = HandlerSettings(model_id="tiny", overrides={}, tokenizer=Path("tokenizer.json"))
+
+    assert handler_environment(ADDRESSES, settings)[names.ENV_TOKENIZER_FILE] == str(tmp_path / "tokenizer.json")
+
+
+def test_handler_environment__without_a_tokenizer_takes_no_other(tmp_path: Path) -> None:
+    parent = {names.ENV_TOKENIZER_FILE: str(tmp_path / "of-another-model.json")}
+
+    env = process_environment(parent, handler_environment(ADDRESSES, SETTINGS))
+
+    assert env[names.ENV_TOKENIZER_FILE] == ""
+    assert from_env(env).tokenizer_file is None
 
 
 def test_handler_environment__overrides_win() -> None:

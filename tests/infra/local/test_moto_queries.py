@@ -1,10 +1,11 @@
 """moto's queries cut from one partition: the same answers, at a cost that does not grow with the table."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import boto3
 import pytest
+from botocore.exceptions import ClientError
 from moto import mock_aws
 from moto.dynamodb.models.table import Table
 from moto.dynamodb.responses import DynamoHandler
@@ -13,9 +14,11 @@ from infra.local.moto_queries import use_partitions
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
+    from mypy_boto3_dynamodb.type_defs import WriteRequestTypeDef
 
 TABLE = "rows"
 ROWS = 60
+KEYS_OF_TWO = {"pk": {"S": "mixed"}, "sk": {"S": "2"}}
 KINDS: dict[str, Any] = {
     "text": {"S": 'naïve 日本 🙂 "quoted" \\'},
     "number": {"N": "1764560000.123456"},
@@ -73,7 +76,7 @@ RANGES: dict[str, tuple[str, dict[str, Any]]] = {
 }
 
 
-def pages(client: "DynamoDBClient", asked: dict[str, Any], of: str, partition: str) -> list[object]:
+def pages(client: "DynamoDBClient", asked: dict[str, Any], of: str, partition: str) -> list[Any]:
     condition, values = RANGES[of]
     request = {
         "TableName": TABLE,
@@ -81,7 +84,7 @@ def pages(client: "DynamoDBClient", asked: dict[str, Any], of: str, partition: s
         "ExpressionAttributeValues": {":pk": {"S": partition}, **values},
         **asked,
     }
-    found: list[object] = []
+    found: list[Any] = []
     while True:
         page = client.query(**request)
         found.append((page.get("Items"), page["Count"]))
@@ -101,6 +104,7 @@ def test_query__answers_as_moto_does_page_by_page(
         # Puts moto's own methods back afterwards.
         patched.setattr(Table, "query", Table.query)
         patched.setattr(DynamoHandler, "query", DynamoHandler.query)
+        patched.setattr(DynamoHandler, "batch_write_item", DynamoHandler.batch_write_item)
         use_partitions()
 
         cut = [pages(table, asked, of, partition) for partition in ("p", "q", "nobody")]
@@ -108,11 +112,52 @@ def test_query__answers_as_moto_does_page_by_page(
     assert cut == whole
 
 
-def test_query__an_unknown_table_is_refused(table: "DynamoDBClient", monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Table, "query", Table.query)
-    monkeypatch.setattr(DynamoHandler, "query", DynamoHandler.query)
+@pytest.fixture
+def cut(table: "DynamoDBClient", monkeypatch: pytest.MonkeyPatch) -> "DynamoDBClient":
+    """The table behind the methods under test, of which moto's own are put back afterwards."""
+    for owner, name in ((Table, "query"), (DynamoHandler, "query"), (DynamoHandler, "batch_write_item")):
+        monkeypatch.setattr(owner, name, getattr(owner, name))
     use_partitions()
+    return table
 
-    refused: Callable[..., object] = table.query
-    with pytest.raises(table.exceptions.ResourceNotFoundException):
-        refused(TableName="none", KeyConditionExpression="pk = :pk", ExpressionAttributeValues={":pk": {"S": "p"}})
+
+def test_query__an_unknown_table_is_refused(cut: "DynamoDBClient") -> None:
+    with pytest.raises(cut.exceptions.ResourceNotFoundException):
+        cut.query(TableName="none", KeyConditionExpression="pk = :pk", ExpressionAttributeValues={":pk": {"S": "p"}})
+
+
+def removal(partition: str, sort: str) -> "WriteRequestTypeDef":
+    return {"DeleteRequest": {"Key": {"pk": {"S": partition}, "sk": {"S": sort}}}}
+
+
+def test_batch_write__removes_what_is_named_and_nothing_else(cut: "DynamoDBClient") -> None:
+    for sort in ("1", "2", "3"):
+        cut.put_item(TableName=TABLE, Item={"pk": {"S": "gone"}, "sk": {"S": sort}})
+        cut.put_item(TableName=TABLE, Item={"pk": {"S": "stays"}, "sk": {"S": sort}})
+
+    some = [removal("gone", "1"), removal("gone", "3"), removal("gone", "never"), removal("nobody", "1")]
+    answer = cut.batch_write_item(RequestItems={TABLE: some})
+
+    assert answer["UnprocessedItems"] == {}
+    assert [len(pages(cut, {}, "whole", name)[0][0]) for name in ("gone", "stays")] == [1, 3]
+
+
+def test_batch_write__puts_and_mixtures_are_moto_s(cut: "DynamoDBClient") -> None:
+    put: WriteRequestTypeDef = {"PutRequest": {"Item": {"pk": {"S": "mixed"}, "sk": {"S": "1"}}}}
+    cut.batch_write_item(RequestItems={TABLE: [put]})
+
+    cut.batch_write_item(RequestItems={TABLE: [removal("mixed", "1"), {"PutRequest": {"Item": KEYS_OF_TWO}}]})
+
+    assert [item["sk"]["S"] for item in pages(cut, {}, "whole", "mixed")[0][0]] == ["2"]
+
+
+@pytest.mark.parametrize(
+    ("table_name", "some"),
+    [(TABLE, [removal("p", "1"), removal("p", "1")]), ("none", [removal("p", "1")])],
+    ids=["one row twice", "unknown table"],
+)
+def test_batch_write__what_moto_refuses_is_refused(
+    cut: "DynamoDBClient", table_name: str, some: "list[WriteRequestTypeDef]"
+) -> None:
+    with pytest.raises(ClientError):
+        cut.batch_write_item(RequestItems={table_name: some})

@@ -78,3 +78,11 @@ def test_counter__a_file_that_cannot_be_used_is_a_wrong_setting_in_one_line(
 def test_name__of_a_file_that_is_not_there_is_a_wrong_setting(tmp_path: Path) -> None:
     with pytest.raises(SettingsError, match="No such file"):
         _ = TokenizerCounter(tmp_path / "none.json").name
+
+
+def test_count__again_after_many_others_is_the_same(counter: TokenizerCounter) -> None:
+    texts = [f"hello {number}" for number in range(10_000)]
+
+    first, again = ([counter.count(text) for text in texts] for _ in range(2))
+
+    assert first == again == [2 + len(str(number)) for number in range(10_000)]

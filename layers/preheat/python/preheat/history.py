@@ -10,14 +10,12 @@ from dataclasses import dataclass, replace
 from typing import Final, Literal
 
 from preheat.budget import CHARACTERS_PER_TOKEN, TextCount, count_message_tokens
+from preheat.canonical import canonical_json
 from preheat.session import SessionId
 
 Role = Literal["user", "assistant", "tool"]
 # Share of a trimmed output that its head keeps; the tail gets the rest.
 _HEAD_SHARE: Final = 0.6
-# What stands around a tool's result, and around each call's name and arguments, when they are written as text.
-_TOKENS_PER_RESULT: Final = 20
-_TOKENS_PER_CALL: Final = 24
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,6 +128,17 @@ def _head_and_tail(text: str, keep: int) -> str:
 
 
 def turn_tokens(turn: Turn, *, count: TextCount) -> int:
-    """Return what the turn takes in a prompt; what stands around calls and results is taken at its most."""
-    calls = sum(_TOKENS_PER_CALL + count(call.name) + count(call.arguments) for call in turn.tool_calls)
-    return count_message_tokens(turn.content, count=count) + calls + (_TOKENS_PER_RESULT if turn.role == "tool" else 0)
+    """Return what the turn takes in a prompt. Its own texts are counted apart from what is written around them."""
+    around = count(result_text("")) if turn.role == "tool" else 0
+    calls = sum(count(call_text(call.name, "")) + count(call.arguments) + 1 for call in turn.tool_calls)
+    return count_message_tokens(turn.content, count=count) + around + calls
+
+
+def call_text(name: str, arguments: str) -> str:
+    """Return a tool call as the model reads and writes it. `arguments` is the JSON text."""
+    return f'<tool_call>{{"name":{canonical_json(name.replace("/", "__"))},"arguments":{arguments}}}</tool_call>'
+
+
+def result_text(content: str) -> str:
+    """Return a tool's result as the model reads it."""
+    return f"<tool_response>{content}</tool_response>"

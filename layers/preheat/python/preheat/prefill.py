@@ -11,6 +11,7 @@ from typing import Final, Literal
 
 from preheat.bundle import Bundle
 from preheat.canonical import as_data, canonical_json, sha256_hex
+from preheat.history import call_text, result_text
 from preheat.sections import BETWEEN, HEADINGS, turn_messages, written
 
 RENDERER: Final = "text-tools/2"
@@ -104,14 +105,10 @@ def _plain(message: Message) -> Message:
     content = str(message["content"])
     calls = message.get("tool_calls")
     if isinstance(calls, list):
-        written = [
-            f'<tool_call>{{"name":{canonical_json(call["function"]["name"].replace("/", "__"))},'
-            f'"arguments":{call["function"]["arguments"]}}}</tool_call>'
-            for call in calls
-        ]
-        return {"role": "assistant", "content": "\n".join(([content] if content else []) + written)}
+        made = [call_text(call["function"]["name"], call["function"]["arguments"]) for call in calls]
+        return {"role": "assistant", "content": "\n".join(([content] if content else []) + made)}
     if message["role"] == "tool":
-        return {"role": "user", "content": f"<tool_response>{content}</tool_response>"}
+        return {"role": "user", "content": result_text(content)}
     return {"role": message["role"], "content": content}
 
 

